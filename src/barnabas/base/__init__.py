@@ -1,0 +1,1 @@
+"""Clock, disk, entropy, file regions, errors and limits: what every layer may use."""

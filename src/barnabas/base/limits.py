@@ -1,0 +1,19 @@
+"""Every bound on what a peer or a disk can make this process hold, each with its reason.
+
+Bounds that a user sets have Kafka's configuration names and live with the configuration; these are
+the ones that nobody needs to set.
+"""
+
+READ_CHUNK_BYTES = 64 * 1024
+"""What one turn reads from one connection into its shared buffer: large enough that a pipelining
+client costs one recv per turn, small enough that it cannot starve the others."""
+
+OUTPUT_QUEUE_BYTES_MAX = 16 * 1024 * 1024
+"""Heap bytes (file slices do not count) queued on one connection before its requests are left unread."""
+
+REQUEST_OBJECTS_MAX = 2_000_000
+"""Structs and array elements one decoded request may hold. A frame of 100 MB could otherwise ask for
+10**8 objects; the largest honest request (metadata of 1,000,000 partitions) stays below."""
+
+DECOMPRESSED_BATCH_BYTES_MAX = 128 * 1024 * 1024
+"""What one compressed batch may unpack to when it is checked."""

@@ -1,0 +1,1 @@
+"""One file per API; dispatch routes a request to its file."""

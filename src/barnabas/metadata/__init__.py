@@ -1,0 +1,1 @@
+"""KRaft records, the image replayed from them, and the single-node controller."""

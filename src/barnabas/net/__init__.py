@@ -1,0 +1,1 @@
+"""The only code that touches sockets: reactor, connections, transports."""

@@ -1,0 +1,1 @@
+"""Partition lookup, the leader's view of a partition, delayed operations."""

@@ -1,0 +1,1 @@
+"""Simulated clock and disk, for tests that script time and crashes."""

@@ -1,0 +1,1 @@
+"""The log on disk, in Apache Kafka's format."""

@@ -1,0 +1,1 @@
+"""Timer wheel and purgatory. Pure: time is an argument."""
