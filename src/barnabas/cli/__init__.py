@@ -1,1 +1,1 @@
-"""The command line: argument parsing, signals, output."""
+"""The command line: argument parsing, signals, output, and the small client that the commands use."""
