@@ -1,0 +1,1 @@
+"""The project's tests; `./dev test` runs them through tests/run.py."""

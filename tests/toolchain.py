@@ -1,0 +1,189 @@
+"""What tests need beyond Python: a JVM, Apache Kafka's jars, compiled Java helpers.
+
+Everything is fetched once into a cache outside the checkout and reused; several test processes may ask
+at once (a lock file). What is missing is a skip with its reason, or a failure when BARNABAS_INTEROP is
+`required`, so that a green run on CI cannot hide that nothing was compared. A Docker image of Kafka
+was rejected: it needs a daemon, and the jars are what the tools and the Java client come from anyway.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+TESTS = Path(__file__).parent
+POM = TESTS / "oracle" / "pom.xml"
+JAVA_MAJOR_MIN = 17
+DOWNLOAD_TIMEOUT_S = 600
+
+JVM_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
+"""For programs that live for seconds: no second compiler tier, the collector that starts fastest."""
+
+
+class ToolchainMissingError(Exception):
+    """Something outside Python is not there; the message says what and how to get it."""
+
+
+def required() -> bool:
+    """Whether a missing toolchain is a failure: CI sets BARNABAS_INTEROP=required."""
+    return os.environ.get("BARNABAS_INTEROP") == "required"
+
+
+def unavailable(reason: str) -> NoReturn:
+    """Skip the running test, or fail it where real clients are required."""
+    if required():
+        pytest.fail(f"BARNABAS_INTEROP=required, but {reason}", pytrace=False)
+    pytest.skip(reason)
+
+
+def cache_dir() -> Path:
+    """The folder that outlives checkouts: BARNABAS_CACHE, else below the user's cache home."""
+    chosen = os.environ.get("BARNABAS_CACHE")
+    if chosen:
+        path = Path(chosen)
+    else:
+        path = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "barnabas"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        path = TESTS.parent / ".cache"
+        path.mkdir(exist_ok=True)
+    return path
+
+
+@contextlib.contextmanager
+def _locked(name: str) -> Iterator[None]:
+    with (cache_dir() / f"{name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def java_command() -> str:
+    """Return the path of a java of at least JAVA_MAJOR_MIN.
+
+    Raises:
+        ToolchainMissingError: there is none, or it is too old.
+    """
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=f"{home}/bin") if home else None
+    java = java or shutil.which("java")
+    if java is None:
+        raise ToolchainMissingError(
+            f"there is no java (Debian, as root: apt-get install default-jdk-headless, >= {JAVA_MAJOR_MIN})"
+        )
+    version = java_version(java)
+    major = re.search(r'version "(\d+)', version)
+    if major is None or int(major[1]) < JAVA_MAJOR_MIN:
+        raise ToolchainMissingError(f"Apache Kafka 4 needs Java >= {JAVA_MAJOR_MIN}, {java} says {version!r}")
+    return java
+
+
+def java_version(java: str) -> str:
+    """Return what `java -version` prints."""
+    return subprocess.run([java, "-version"], capture_output=True, text=True, check=True, timeout=60).stderr
+
+
+def kafka_jars() -> Path:
+    """Return the folder with Apache Kafka's jars, fetched by Maven the first time.
+
+    Raises:
+        ToolchainMissingError: no Maven, or the download failed.
+    """
+    java_command()
+    stamp = hashlib.sha256(POM.read_bytes()).hexdigest()[:12]
+    target = cache_dir() / f"kafka-jars-{stamp}"
+    if target.is_dir():
+        return target
+    with _locked("kafka-jars"):
+        if target.is_dir():
+            return target
+        maven = shutil.which("mvn")
+        if maven is None:
+            raise ToolchainMissingError("there is no mvn (Debian, as root: apt-get install maven)")
+        partial = cache_dir() / f"kafka-jars-{stamp}.partial"
+        shutil.rmtree(partial, ignore_errors=True)
+        command = [maven, "-q", "-B", "-f", str(POM), "dependency:copy-dependencies"]
+        command += ["-DincludeScope=runtime", f"-DoutputDirectory={partial}"]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=False, timeout=DOWNLOAD_TIMEOUT_S
+            )
+        except subprocess.TimeoutExpired:
+            raise ToolchainMissingError(f"Maven did not finish within {DOWNLOAD_TIMEOUT_S} s") from None
+        if done.returncode != 0:
+            raise ToolchainMissingError(
+                f"Maven could not fetch Apache Kafka:\n{(done.stdout + done.stderr)[-2000:]}"
+            )
+        partial.rename(target)
+    return target
+
+
+def kafka_classpath() -> str:
+    """Return Apache Kafka's class path, in a fixed order: a shared class archive depends on it."""
+    return ":".join(str(jar) for jar in sorted(kafka_jars().glob("*.jar")))
+
+
+def compiled_java(folder: Path) -> Path:
+    """Compile all .java files of a folder against Apache Kafka's jars; return the folder with the classes.
+
+    Raises:
+        ToolchainMissingError: there is no javac.
+    """
+    sources = sorted(folder.glob("*.java"))
+    digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources) + POM.read_bytes())
+    target = cache_dir() / f"java-classes-{folder.name}-{digest.hexdigest()[:12]}"
+    if target.is_dir():
+        return target
+    with _locked("java-classes"):
+        if target.is_dir():
+            return target
+        javac = shutil.which("javac")
+        if javac is None:
+            raise ToolchainMissingError(
+                "there is no javac, only a JRE (Debian, as root: apt-get install default-jdk-headless)"
+            )
+        partial = target.with_suffix(".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        command = [javac, "-Xlint:all,-processing,-path", "-proc:none", "--release", str(JAVA_MAJOR_MIN)]
+        command += ["-cp", kafka_classpath(), "-d", str(partial), *map(str, sources)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        if done.returncode != 0:
+            raise AssertionError(f"javac refused {folder}:\n{done.stdout}{done.stderr}")
+        partial.rename(target)
+    return target
+
+
+def shared_archive_flags(name: str) -> list[str]:
+    """Return the flags that let a program's classes come from an archive: it halves a JVM's start.
+
+    The first run under a name writes the archive when it exits; later ones map it. The name stands for
+    one class path, and the archive is specific to the JVM that wrote it.
+    """
+    java = java_command()
+    identity = hashlib.sha256((java_version(java) + kafka_classpath()).encode()).hexdigest()[:12]
+    archive = cache_dir() / f"{name}-{identity}.jsa"
+    if archive.exists():
+        return [f"-XX:SharedArchiveFile={archive}"]
+    # Two first runs at once each write a file of their own name; publish_archives() keeps one.
+    return [f"-XX:ArchiveClassesAtExit={archive}.{os.getpid()}"]
+
+
+def publish_archives(*, whole: bool = True) -> None:
+    """Rename what ended JVMs of this process have archived to where later ones look for it.
+
+    Args:
+        whole: False after a JVM had to be killed, perhaps in the middle of writing: drop it.
+    """
+    for path in cache_dir().glob(f"*.jsa.{os.getpid()}"):
+        if whole:
+            path.rename(path.with_suffix(""))
+        else:
+            path.unlink()
