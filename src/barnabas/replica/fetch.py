@@ -1,0 +1,232 @@
+"""What a fetch asks of the replica layer and what it gets back.
+
+Plain slotted classes: one FetchPartition and one FetchPartitionResult are made per partition of every
+request, and freezing them would triple the cost of making them. FetchParams, of which a connection
+needs the same one again and again, is frozen so that it can be kept.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from barnabas.base.errors import ErrorCode
+from barnabas.base.region import FileSlice
+
+CONSUMER_REPLICA_ID = -1
+DEBUGGING_REPLICA_ID = -2
+FUTURE_LOCAL_REPLICA_ID = -3
+
+UNKNOWN_OFFSET = -1
+NO_LEADER_EPOCH = -1
+NO_PREFERRED_REPLICA = -1
+
+
+class FetchIsolation(Enum):
+    """How far a fetch may read (F5)."""
+
+    LOG_END = "log_end"
+    HIGH_WATERMARK = "high_watermark"
+    TXN_COMMITTED = "txn_committed"
+
+
+class FetchReason(Enum):
+    """Why a fetch was answered when it was: the words of the request log (F46)."""
+
+    NO_WAIT = "max_wait_ms <= 0"
+    NOTHING_REQUESTED = "no partitions requested"
+    ENOUGH_BYTES = "min_bytes reached"
+    ERROR = "partition error"
+    DIVERGING_EPOCH = "diverging epoch"
+    PREFERRED_REPLICA = "preferred replica named"
+    CASE_A_NOT_LEADER = "A: not the leader any more"
+    CASE_B_REPLICA_GONE = "B: replica gone"
+    CASE_C_UNKNOWN_PARTITION = "C: partition unknown or deleted"
+    CASE_D_LOG_DIR_OFFLINE = "D: log directory offline"
+    CASE_E_EPOCH_FENCED = "E: leader epoch fenced"
+    CASE_F_OTHER_SEGMENT = "F: offset beyond the bound or on an older segment"
+    CASE_G_ENOUGH_BYTES = "G: min_bytes reached while waiting"
+    CASE_H_DIVERGING_EPOCH = "H: diverging epoch while waiting"
+    TIMEOUT = "max_wait_ms passed"
+    NEXT_REQUEST = "the next request arrived on the connection"
+    SHUTDOWN = "the broker stops"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientMetadata:
+    """Who fetches, for the choice of a replica to read from (KIP-392); only versions 11 and above have it."""
+
+    rack_id: str = ""
+    client_id: str = ""
+    client_address: str = ""
+    principal: str = ""
+    listener_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchParams:
+    """What holds for a whole fetch. Make it once per connection while the client repeats itself.
+
+    Attributes:
+        replica_id: -1 consumer, -2 debugging, -3 future local replica, else the follower's node id.
+        replica_epoch: broker epoch of a follower, -1 unknown (KIP-903).
+        max_wait_ms: longest wait for min_bytes; <= 0 answers at once.
+        min_bytes: after `bounded_limits`.
+        max_bytes: shared by all partitions; after `bounded_limits`.
+        client_metadata: None for versions up to 10, which must hit the leader (F12).
+    """
+
+    replica_id: int = CONSUMER_REPLICA_ID
+    replica_epoch: int = -1
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    isolation: FetchIsolation
+    client_metadata: ClientMetadata | None = None
+
+    @property
+    def is_from_follower(self) -> bool:
+        """Whether a replica of another broker fetches."""
+        return self.replica_id >= 0
+
+    @property
+    def fetch_only_leader(self) -> bool:
+        """Whether a follower's log will not do (F12)."""
+        return self.replica_id >= 0 or (
+            self.replica_id == CONSUMER_REPLICA_ID and self.client_metadata is None
+        )
+
+
+def bounded_limits(
+    request_max_bytes: int, request_min_bytes: int, broker_max_bytes: int, quota_bytes: int | None = None
+) -> tuple[int, int]:
+    """Return (max_bytes, min_bytes) that a fetch really gets (F4).
+
+    Args:
+        broker_max_bytes: `fetch.max.bytes`, 55 MiB unless set.
+        quota_bytes: what the client's quota window allows; None without a quota.
+    """
+    max_bytes = min(request_max_bytes, broker_max_bytes)
+    if quota_bytes is not None:
+        max_bytes = min(max_bytes, quota_bytes)
+    return max_bytes, min(request_min_bytes, max_bytes)
+
+
+def fetch_isolation(replica_id: int, isolation_level: int) -> FetchIsolation:
+    """Return how far a fetch may read: followers and the debugging client to the log's end (F5)."""
+    if replica_id != CONSUMER_REPLICA_ID:
+        return FetchIsolation.LOG_END
+    return FetchIsolation.TXN_COMMITTED if isolation_level == 1 else FetchIsolation.HIGH_WATERMARK
+
+
+class FetchPartition:
+    """One partition of a fetch. A fetch session may keep it and change it between requests.
+
+    Attributes:
+        topic_id: 16 bytes, NULL_UUID when the request names topics (below version 13).
+        log_start_offset: a follower's own log start, -1 from consumers.
+        current_leader_epoch: -1 when absent: no check (F11).
+        last_fetched_epoch: -1 when absent: no check (F16).
+    """
+
+    __slots__ = (
+        "current_leader_epoch",
+        "fetch_offset",
+        "last_fetched_epoch",
+        "log_start_offset",
+        "max_bytes",
+        "partition",
+        "topic",
+        "topic_id",
+    )
+
+    def __init__(
+        self,
+        topic: str,
+        topic_id: bytes,
+        partition: int,
+        fetch_offset: int,
+        max_bytes: int,
+        current_leader_epoch: int = NO_LEADER_EPOCH,
+        last_fetched_epoch: int = NO_LEADER_EPOCH,
+        log_start_offset: int = UNKNOWN_OFFSET,
+    ) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.partition = partition
+        self.fetch_offset = fetch_offset
+        self.max_bytes = max_bytes
+        self.current_leader_epoch = current_leader_epoch
+        self.last_fetched_epoch = last_fetched_epoch
+        self.log_start_offset = log_start_offset
+
+
+class AbortedTransaction:
+    """One entry of a read_committed answer (F17)."""
+
+    __slots__ = ("first_offset", "producer_id")
+
+    def __init__(self, producer_id: int, first_offset: int) -> None:
+        self.producer_id = producer_id
+        self.first_offset = first_offset
+
+
+class FetchPartitionResult:
+    """What one partition of a fetch gave. Offsets are -1 on errors.
+
+    Attributes:
+        records: None for none; whoever gets the result releases it (see `FetchOutcome.release`).
+        aborted_transactions: None unless read_committed.
+        preferred_read_replica: -1 for none.
+        diverging_epoch: (epoch, end offset) where the histories part, or None (F16).
+        leader_id, leader_epoch: the leader as far as known, -1 unless the error calls for it (KIP-951).
+    """
+
+    __slots__ = (
+        "aborted_transactions",
+        "diverging_epoch",
+        "error_code",
+        "high_watermark",
+        "last_stable_offset",
+        "leader_epoch",
+        "leader_id",
+        "log_start_offset",
+        "preferred_read_replica",
+        "records",
+    )
+
+    error_code: ErrorCode
+    high_watermark: int
+    last_stable_offset: int
+    log_start_offset: int
+    aborted_transactions: Sequence[AbortedTransaction] | None
+    preferred_read_replica: int
+    diverging_epoch: tuple[int, int] | None
+    records: FileSlice | None
+    leader_id: int
+    leader_epoch: int
+
+
+class FetchOutcome:
+    """The answer to a fetch.
+
+    Attributes:
+        results: one per requested partition, in request order.
+        records_bytes: of all results together.
+        parked_us: monotonic time when it began to wait; -1 when it was answered at once. Kafka's local time
+            ends here and its remote time begins.
+        answered_us: monotonic time when it stopped waiting; -1 when it was answered at once.
+    """
+
+    __slots__ = ("answered_us", "parked_us", "reason", "records_bytes", "results")
+
+    results: list[FetchPartitionResult]
+    reason: FetchReason
+    records_bytes: int
+    parked_us: int
+    answered_us: int
+
+    def release(self) -> None:
+        """Give back every slice: for an answer that nobody will send."""
+        for result in self.results:
+            if result.records is not None:
+                result.records.release()

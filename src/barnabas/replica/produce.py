@@ -1,0 +1,122 @@
+"""What an append from a client asks of the replica layer and what it gets back."""
+
+from collections.abc import Sequence
+from enum import Enum
+
+from barnabas.base.disk import Buffer
+from barnabas.base.errors import ErrorCode
+
+INTERNAL_TOPICS = frozenset(("__consumer_offsets", "__transaction_state", "__share_group_state"))
+"""Topics that only the broker itself writes (Kafka refuses others with INVALID_TOPIC_EXCEPTION)."""
+
+
+class AppendOrigin(Enum):
+    """Who appends; clients are checked hardest."""
+
+    CLIENT = "client"
+    COORDINATOR = "coordinator"
+    REPLICATION = "replication"
+
+
+class AppendReason(Enum):
+    """Why a produce was answered when it was: for the request log."""
+
+    APPENDED = "appended, nothing to wait for"
+    NOTHING_APPENDED = "every partition failed"
+    REPLICATED = "every partition reached its required offset or failed"
+    TIMEOUT = "timeout_ms passed"
+    SHUTDOWN = "the broker stops"
+
+
+class AppendPartition:
+    """One partition of a produce: `records` is one whole record batch as it came off the wire."""
+
+    __slots__ = ("partition", "records", "topic", "topic_id")
+
+    def __init__(self, topic: str, topic_id: bytes, partition: int, records: Buffer | None) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.partition = partition
+        self.records = records
+
+
+class RecordError:
+    """A record that made its batch fail (KIP-467)."""
+
+    __slots__ = ("batch_index", "message")
+
+    def __init__(self, batch_index: int, message: str | None = None) -> None:
+        self.batch_index = batch_index
+        self.message = message
+
+
+class AppendPartitionResult:
+    """What became of one partition of a produce.
+
+    Attributes:
+        base_offset: -1 on errors.
+        last_offset: -1 on errors.
+        log_append_time_ms: -1 unless the topic stamps LogAppendTime.
+        log_start_offset: -1 on errors.
+        leader_id, leader_epoch: the leader as far as known when the error calls for it (KIP-951), else -1.
+    """
+
+    __slots__ = (
+        "base_offset",
+        "error_code",
+        "error_message",
+        "last_offset",
+        "leader_epoch",
+        "leader_id",
+        "log_append_time_ms",
+        "log_start_offset",
+        "record_errors",
+    )
+
+    def __init__(
+        self,
+        error_code: ErrorCode = ErrorCode.NONE,
+        base_offset: int = -1,
+        last_offset: int = -1,
+        log_append_time_ms: int = -1,
+        log_start_offset: int = -1,
+        error_message: str | None = None,
+        record_errors: Sequence[RecordError] = (),
+    ) -> None:
+        self.error_code = error_code
+        self.base_offset = base_offset
+        self.last_offset = last_offset
+        self.log_append_time_ms = log_append_time_ms
+        self.log_start_offset = log_start_offset
+        self.error_message = error_message
+        self.record_errors = record_errors
+        self.leader_id = -1
+        self.leader_epoch = -1
+
+
+class AppendOutcome:
+    """The answer to a produce.
+
+    Attributes:
+        results: one per partition, in request order.
+        parked_us, answered_us: as in FetchOutcome.
+    """
+
+    __slots__ = ("answered_us", "parked_us", "reason", "results")
+
+    def __init__(
+        self,
+        results: list[AppendPartitionResult],
+        reason: AppendReason,
+        parked_us: int = -1,
+        answered_us: int = -1,
+    ) -> None:
+        self.results = results
+        self.reason = reason
+        self.parked_us = parked_us
+        self.answered_us = answered_us
+
+    @property
+    def has_error(self) -> bool:
+        """Whether any partition failed: with acks=0 the connection closes then (P1)."""
+        return any(result.error_code != ErrorCode.NONE for result in self.results)
