@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.broker import BarnabasBroker
 from tests.oracle.kafka import KafkaBroker, running
 
 
@@ -30,4 +31,11 @@ def slow(request: pytest.FixtureRequest) -> bool:
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     """A real Apache Kafka, one for all tests of this process."""
     with running(tmp_path_factory.mktemp("kafka")) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def barnabas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BarnabasBroker]:
+    """A Barnabas in its own process, one for all tests of this process: make topics of your own."""
+    with BarnabasBroker(tmp_path_factory.mktemp("barnabas")) as broker:
         yield broker
