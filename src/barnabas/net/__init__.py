@@ -1,1 +1,1 @@
-"""The only code that touches sockets: reactor, connections, transports."""
+"""Sockets: the event loop, its connections and listeners. The only package that touches the network."""
