@@ -1,0 +1,245 @@
+"""What compiled codecs call when they run: varints, tagged fields, faults and their text.
+
+Generated code holds no error handling of its own beyond the checks. A fault surfaces as one of a few
+exception types; only then the traceback is asked which generated line failed, the line tells the field
+and the frame's locals the offset. So a good message pays nothing for good error texts. The alternative,
+passing names and offsets to every check, made decoding a third slower.
+"""
+
+import struct
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, NoReturn
+
+from barnabas.base.errors import DecodeError
+from barnabas.base.region import FileSlice
+
+Buffer = bytes | bytearray | memoryview
+Codec = Callable[..., Any]
+
+STRING_BYTES_MAX = 0x7FFF
+"""Kafka refuses longer strings in either encoding."""
+
+_INT32_MAX = 0x7FFF_FFFF
+_PIECE_BYTES_MIN = 16 * 1024
+"""Parts of at least this size are not copied into their neighbours: a join costs more than an iovec."""
+
+VARINTS: tuple[bytes, ...] = tuple(bytes((n,)) for n in range(128))
+"""The varints of one byte, by value."""
+
+
+class Fault(Exception):  # noqa: N818  # never leaves this package: it becomes a DecodeError or ValueError
+    """A check of generated code failed; its text lacks message, field and offset."""
+
+
+class CodecTable(dict[int, Codec]):
+    """Codecs of one message by version, compiled when first asked for."""
+
+    __slots__ = ("_compile",)
+
+    def __init__(self, compile_version: Callable[[int], Codec]) -> None:
+        super().__init__()
+        self._compile = compile_version
+
+    def __missing__(self, version: int) -> Codec:
+        # Two threads may compile the same codec: both are equal, the first one stays.
+        return self.setdefault(version, self._compile(version))
+
+
+def read_varint(buffer: memoryview, position: int) -> tuple[int, int]:
+    """Return the unsigned varint at `position` and the position behind it.
+
+    Raises:
+        Fault: longer than 5 bytes or above 2**31 - 1.
+        IndexError: the buffer ends inside it.
+    """
+    value = shift = 0
+    while True:
+        byte = buffer[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+        if shift > 28:
+            raise Fault("varint of more than 5 bytes")
+    if value > _INT32_MAX:
+        raise Fault(f"varint {value} does not fit 31 bits")
+    return value, position
+
+
+def write_varint(value: int) -> bytes:
+    """Return the unsigned varint of a value below 2**32."""
+    made = bytearray()
+    while value > 0x7F:
+        made.append(value & 0x7F | 0x80)
+        value >>= 7
+    made.append(value)
+    return bytes(made)
+
+
+def bad_length(length: int, left: int) -> NoReturn:
+    """Raise the fault of a length that is negative or beyond the bytes left."""
+    if length == -1:
+        raise Fault("null where the version allows none")
+    if length < 0:
+        raise Fault(f"negative length {length}")
+    raise Fault(f"length {length} with {left} bytes left")
+
+
+def bad_count(count: int, left: int) -> NoReturn:
+    """Raise the fault of an array count that cannot be true."""
+    if count == -1:
+        raise Fault("null where the version allows none")
+    if count < 0:
+        raise Fault(f"negative count {count}")
+    raise Fault(f"count {count} with {left} bytes left")
+
+
+def over_budget() -> NoReturn:
+    """Raise the fault of a message with more objects than its budget."""
+    raise Fault("more objects than the budget of one message allows")
+
+
+def bad_tag_size(excess: int) -> NoReturn:
+    """Raise the fault of a tagged field whose size is not its content's."""
+    raise Fault(
+        f"the content is {abs(excess)} bytes {'longer' if excess > 0 else 'shorter'} than the field's size"
+    )
+
+
+def bad_uuid() -> NoReturn:
+    raise Fault("a uuid is 16 bytes")
+
+
+def long_string(value: bytes) -> NoReturn:
+    raise Fault(f"a string of {len(value)} bytes; Kafka allows {STRING_BYTES_MAX}")
+
+
+def no_tags() -> NoReturn:
+    raise Fault("unknown_tags are set, but the version has no tagged fields")
+
+
+def not_in_version() -> NoReturn:
+    raise Fault("is set, but the version lacks the field")
+
+
+def read_unknown_tags(
+    buffer: memoryview, position: int, count: int, budget: int
+) -> tuple[list[tuple[int, bytes]], int, int]:
+    """Return `count` tagged fields as they are, the position behind them and the budget left."""
+    end = len(buffer)
+    if count * 2 > end - position:
+        bad_count(count, end - position)
+    budget -= count
+    if budget < 0:
+        over_budget()
+    tags = []
+    for _ in range(count):
+        tag, position = read_varint(buffer, position)
+        size, position = read_varint(buffer, position)
+        if size > end - position:
+            bad_length(size, end - position)
+        tags.append((tag, bytes(buffer[position : position + size])))
+        position += size
+    return tags, position, budget
+
+
+def write_unknown_tags(
+    write: Callable[[Any], object], tags: Sequence[tuple[int, bytes]], start: int, known: int
+) -> int:
+    """Write tags[start:] below the tag `known`; return the index of the first not written."""
+    while start < len(tags):
+        tag, content = tags[start]
+        if tag > known:
+            break
+        if tag == known:
+            raise Fault(f"unknown_tags holds tag {tag}, which this version defines")
+        write(write_varint(tag) + write_varint(len(content)))
+        write(content)
+        start += 1
+    return start
+
+
+def sorted_tags(tags: list[tuple[int, bytes]] | None) -> list[tuple[int, bytes]]:
+    """Return unknown tags in the order of their numbers, as they must stand on the wire."""
+    return sorted(tags, key=lambda item: item[0]) if tags else []
+
+
+def tag_head(tag: int, parts: Sequence[Buffer | FileSlice], start: int) -> bytes:
+    """Return number and size of a tagged field whose content is parts[start:]."""
+    return write_varint(tag) + write_varint(sum(len(part) for part in parts[start:]))
+
+
+def join_parts(parts: list[Any]) -> bytes:
+    """Return the parts as one bytes object; a FileSlice among them is a ValueError."""
+    try:
+        return b"".join(parts)
+    except TypeError:
+        if any(isinstance(part, FileSlice) for part in parts):
+            raise ValueError("a FileSlice needs encode_parts") from None
+        raise
+
+
+def pieces(parts: list[Any]) -> list[Buffer | FileSlice]:
+    """Return the parts with small neighbours joined; file slices and large buffers stay as they are."""
+    joined: list[Buffer | FileSlice] = []
+    first = 0
+    for index, part in enumerate(parts):
+        if isinstance(part, FileSlice):
+            if first < index:
+                joined.append(b"".join(parts[first:index]))
+            if part.length:
+                joined.append(part)
+            else:
+                part.release()
+            first = index + 1
+        elif len(part) >= _PIECE_BYTES_MIN:
+            if first < index:
+                joined.append(b"".join(parts[first:index]))
+            joined.append(part)
+            first = index + 1
+    if first < len(parts):
+        joined.append(b"".join(parts[first:]))
+    return joined
+
+
+FAULTS = (Fault, struct.error, IndexError, UnicodeDecodeError)
+"""What a decoder's checks and calls raise when the bytes are wrong."""
+
+ENCODE_FAULTS = (Fault, struct.error, TypeError, AttributeError, UnicodeEncodeError, OverflowError)
+"""What an encoder's calls raise when a value does not fit its field."""
+
+
+def _where(error: BaseException, filename: str, paths: Sequence[str]) -> tuple[str, int | None]:
+    """Return field and offset of the generated line that failed."""
+    step: TracebackType | None = error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code.co_filename == filename:
+            position = step.tb_frame.f_locals.get("p")
+            line = step.tb_lineno
+            field = paths[line - 1] if line <= len(paths) else ""
+            return field, position if isinstance(position, int) else None
+        step = step.tb_next
+    return "", None
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, struct.error | IndexError):
+        return "the bytes end early"
+    if isinstance(error, UnicodeDecodeError):
+        return "the string is not UTF-8"
+    return str(error)
+
+
+def decode_error(title: str, filename: str, paths: Sequence[str], error: BaseException) -> DecodeError:
+    """Return the error to raise for a fault in a decoder: message, version, field, offset, reason."""
+    field, position = _where(error, filename, paths)
+    at = f" at byte {position}" if position is not None else ""
+    return DecodeError(f"{title} {field}{at}: {_reason(error)}")
+
+
+def encode_error(title: str, filename: str, paths: Sequence[str], error: BaseException) -> ValueError:
+    """Return the error to raise for a value that its field cannot carry."""
+    field, _ = _where(error, filename, paths)
+    return ValueError(f"{title} {field}: {error}")

@@ -1,0 +1,177 @@
+"""Makes classes and codecs of a message out of its specification, when they are first used.
+
+Classes are compiled from generated source as a person would write them, then share one codec table per
+message. Codecs are compiled per version; versions that differ in nothing share one function. Generated
+source is registered in linecache, so tracebacks and debuggers show it.
+
+exec of generated source is what namedtuple and dataclasses do too; closures assembled at run time would
+need no exec but decode four times slower.
+"""
+
+import linecache
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from barnabas.base.errors import DecodeError
+from barnabas.protocol import codec_runtime
+from barnabas.protocol.codec_runtime import (
+    ENCODE_FAULTS,
+    FAULTS,
+    VARINTS,
+    Codec,
+    CodecTable,
+    bad_count,
+    bad_length,
+    decode_error,
+    encode_error,
+    over_budget,
+    read_unknown_tags,
+    read_varint,
+    sorted_tags,
+    tag_head,
+    write_unknown_tags,
+    write_varint,
+)
+from barnabas.protocol.decoder_source import DecoderSource
+from barnabas.protocol.encoder_source import EncoderSource
+from barnabas.protocol.schema import FieldSpec, MessageSpec, StructSpec
+from barnabas.protocol.source_writer import SourceWriter, default_source
+from barnabas.protocol.structures import UNSET, Message, Struct
+
+MODULE = "barnabas.protocol.messages"
+"""Where the classes appear to live."""
+
+
+def _class_lines(struct_spec: StructSpec, base: str) -> list[str]:
+    slots = [field.attribute for field in struct_spec.fields] + ["unknown_tags"]
+    lines = [f"class {struct_spec.class_name}({base}):", f"    __slots__ = {tuple(slots)!r}"]
+    parameters = []
+    assignments = []
+    for field in struct_spec.fields:
+        name = field.attribute
+        fresh = _needs_fresh_default(field)
+        parameters.append(f"{name}={'UNSET' if fresh else default_source(field)}")
+        value = f"{default_source(field)} if {name} is UNSET else {name}" if fresh else name
+        assignments.append(f"        self.{name} = {value}")
+    parameters.append("unknown_tags=None")
+    assignments.append("        self.unknown_tags = unknown_tags")
+    lines.append(f"    def __init__(self, *, {', '.join(parameters)}):")
+    return lines + assignments
+
+
+def _needs_fresh_default(field: FieldSpec) -> bool:
+    return field.default is not None and (field.is_array or field.struct is not None)
+
+
+def _register(filename: str, source: str) -> None:
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+
+
+def make_classes(message: MessageSpec) -> dict[str, type[Struct]]:
+    """Return the classes of a message by name: its own first, then those of its nested structs."""
+    lines: list[str] = []
+    for spec in message.structs:
+        lines += [*_class_lines(spec, "Message" if spec is message.root else "Struct"), ""]
+    source = "\n".join(lines)
+    filename = f"<barnabas {message.head.name} classes>"
+    _register(filename, source)
+    namespace: dict[str, Any] = {"__name__": MODULE, "Message": Message, "Struct": Struct, "UNSET": UNSET}
+    exec(compile(source, filename, "exec"), namespace)
+    classes: dict[str, type[Struct]] = {
+        spec.class_name: namespace[spec.class_name] for spec in message.structs
+    }
+    made = namespace[message.head.name]
+    head = message.head
+    made.api_key = head.key
+    made.valid_versions = head.versions
+    made.flexible_from = head.flexible[0] if head.flexible else None
+    made._decoders = CodecTable(_Compiler(message, classes, decoding=True).compile_version)
+    made._encoders = CodecTable(_Compiler(message, classes, decoding=False).compile_version)
+    return classes
+
+
+class _Compiler:
+    """Compiles the decoders or the encoders of one message."""
+
+    def __init__(self, message: MessageSpec, classes: dict[str, type[Struct]], *, decoding: bool) -> None:
+        self._message = message
+        self._classes = classes
+        self._decoding = decoding
+        self._by_source: dict[str, Any] = {}
+
+    def compile_version(self, version: int) -> Codec:
+        head = self._message.head
+        if version not in head.versions:
+            raise ValueError(
+                f"{head.name} has versions {head.versions[0]}-{head.versions[-1]}, not {version}"
+            )
+        writer = (DecoderSource if self._decoding else EncoderSource)(self._message, version).writer
+        source = writer.source()
+        filename = f"<barnabas {head.name} {'decoder' if self._decoding else 'encoder'} v{version}>"
+        # The code is shared by versions of equal layout; each gets globals that name its own version.
+        known = self._by_source.get(source)
+        if known is None:
+            _register(filename, source)
+            known = self._by_source[source] = (compile(source, filename, "exec"), filename)
+        code, filename = known
+        title = f"{head.name} v{version}"
+        namespace = self._globals(writer, title, filename)
+        exec(code, namespace)
+        made: Codec = namespace["decode" if self._decoding else "encode"]
+        return made
+
+    def _globals(self, writer: SourceWriter, title: str, filename: str) -> dict[str, Any]:
+        names: dict[str, Any] = dict(self._classes)
+        names["__name__"] = MODULE
+        for text, number in writer.formats.items():
+            compiled = struct.Struct(text)
+            if self._decoding:
+                names[f"S{number}_unpack"] = compiled.unpack_from
+            else:
+                names[f"S{number}_pack"] = compiled.pack
+        names |= _DECODER_NAMES if self._decoding else _ENCODER_NAMES
+        names["fail"] = self._failure(writer, title, filename)
+        if not self._decoding:
+            for name, made in self._classes.items():
+                names[f"DEFAULT_{name}"] = made()
+        return names
+
+    def _failure(
+        self, writer: SourceWriter, title: str, filename: str
+    ) -> Callable[[BaseException], DecodeError | ValueError]:
+        describe = decode_error if self._decoding else encode_error
+        paths = writer.paths
+
+        def fail(error: BaseException) -> DecodeError | ValueError:
+            return describe(title, filename, paths, error)
+
+        return fail
+
+
+_DECODER_NAMES = {
+    "FAULTS": FAULTS,
+    "bad_count": bad_count,
+    "bad_length": bad_length,
+    "bad_tag_size": codec_runtime.bad_tag_size,
+    "new": object.__new__,
+    "over_budget": over_budget,
+    "read_unknown_tags": read_unknown_tags,
+    "read_varint": read_varint,
+    "unpack_from": struct.unpack_from,
+}
+
+_ENCODER_NAMES = {
+    "FAULTS": ENCODE_FAULTS,
+    "NO_TAG": 1 << 32,
+    "VARINTS": VARINTS,
+    "bad_uuid": codec_runtime.bad_uuid,
+    "long_string": codec_runtime.long_string,
+    "no_tags": codec_runtime.no_tags,
+    "not_in_version": codec_runtime.not_in_version,
+    "pack": struct.pack,
+    "sorted_tags": sorted_tags,
+    "tag_head": tag_head,
+    "write_unknown_tags": write_unknown_tags,
+    "write_varint": write_varint,
+}
