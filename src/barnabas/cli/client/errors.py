@@ -4,7 +4,6 @@ from barnabas.base.errors import ErrorCode
 
 RETRIABLE = frozenset(
     {
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,  # metadata may still be on its way
         ErrorCode.LEADER_NOT_AVAILABLE,
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
         ErrorCode.REQUEST_TIMED_OUT,
@@ -26,7 +25,9 @@ RETRIABLE = frozenset(
         ErrorCode.INCONSISTENT_TOPIC_ID,
     }
 )
-"""Codes after which the same request may well succeed a little later, perhaps at another broker."""
+"""Codes after which the same request may well succeed a little later, perhaps at another broker.
+UNKNOWN_TOPIC_OR_PARTITION is not among them: whoever mistypes a topic should not wait for the time-out;
+the few places where it means "not yet" say so themselves."""
 
 
 class ClientError(Exception):
@@ -52,19 +53,18 @@ class BrokerError(ClientError):
         code: the number from the wire, known to us or not.
         subject: what it was about ("topic orders", "orders-0").
         message: the broker's own words, when it sent some.
+        retriable: None takes what the code says.
     """
 
-    def __init__(self, code: int, subject: str, message: str | None = None) -> None:
+    def __init__(
+        self, code: int, subject: str, message: str | None = None, *, retriable: bool | None = None
+    ) -> None:
         self.code = code
+        self.retriable = code in RETRIABLE if retriable is None else retriable
         self.subject = subject
         self.message = message
         text = f"{subject}: {error_name(code)}"
         super().__init__(f"{text} ({message})" if message else text)
-
-    @property
-    def retriable(self) -> bool:
-        """Worth another try."""
-        return self.code in RETRIABLE
 
 
 def error_name(code: int) -> str:

@@ -1,0 +1,103 @@
+"""Options and argument types that several commands share."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from barnabas import __version__
+from barnabas.cli.client.address import parse_bootstrap
+from barnabas.cli.client.cluster import Cluster
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class BootstrapServers(click.ParamType):
+    """HOST:PORT[,HOST:PORT...]"""
+
+    name = "HOST:PORT,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[tuple[str, int]]:
+        if isinstance(value, list):
+            return value
+        try:
+            return parse_bootstrap(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class KeyValue(click.ParamType):
+    """KEY=VALUE"""
+
+    name = "KEY=VALUE"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value
+        key, equals, text = value.partition("=")
+        if not equals or not key.strip():
+            self.fail(f"{value!r} is not KEY=VALUE", param, ctx)
+        return key.strip(), text
+
+
+class TopicName(click.ParamType):
+    """A topic; completion asks the broker for the names."""
+
+    name = "topic"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        from barnabas.cli.client.errors import ClientError
+
+        del param
+        bootstrap = ctx.params.get("bootstrap_server") or "localhost:9092"
+        addresses = parse_bootstrap(bootstrap) if isinstance(bootstrap, str) else bootstrap
+        try:
+            with Cluster(addresses, software_version=__version__, timeout_s=1.0) as cluster:
+                names = [topic.name for topic in cluster.topics()]
+        except ClientError:
+            return []
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def bootstrap_option(command: Command) -> Command:
+    """Add --bootstrap-server and --timeout."""
+    command = click.option(
+        "--bootstrap-server",
+        "-b",
+        type=BootstrapServers(),
+        default="localhost:9092",
+        show_default=True,
+        envvar="BARNABAS_BOOTSTRAP_SERVER",
+        help="Brokers to start from.",
+    )(command)
+    return click.option(
+        "--timeout",
+        type=click.FloatRange(min=0.1),
+        default=30.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long to insist when the cluster does not answer.",
+    )(command)
+
+
+def output_option(command: Command) -> Command:
+    """Add --output plain|json."""
+    return click.option(
+        "--output",
+        "-o",
+        type=click.Choice(["plain", "json"]),
+        default="plain",
+        show_default=True,
+        help="A table, or one JSON document for programs.",
+    )(command)
+
+
+def connect(bootstrap_server: list[tuple[str, int]], timeout: float) -> Cluster:
+    """Return a client of the cluster; nothing is connected yet."""
+    return Cluster(bootstrap_server, software_version=__version__, timeout_s=timeout)
