@@ -181,27 +181,24 @@ def join_parts(parts: list[Any]) -> bytes:
         raise
 
 
-def pieces(parts: list[Any]) -> list[Buffer | FileSlice]:
-    """Return the parts with small neighbours joined; file slices and large buffers stay as they are."""
+def pieces(parts: list[Any], prefix: bytes) -> list[Buffer | FileSlice]:
+    """Return prefix and parts, small neighbours joined; file slices and large buffers stay as they are."""
     joined: list[Buffer | FileSlice] = []
-    first = 0
-    for index, part in enumerate(parts):
+    small: list[Buffer] = [prefix]
+    for part in parts:
         if isinstance(part, FileSlice):
-            if first < index:
-                joined.append(b"".join(parts[first:index]))
-            if part.length:
-                joined.append(part)
-            else:
+            if not part.length:
                 part.release()
-            first = index + 1
-        elif len(part) >= _PIECE_BYTES_MIN:
-            if first < index:
-                joined.append(b"".join(parts[first:index]))
-            joined.append(part)
-            first = index + 1
-    if first < len(parts):
-        joined.append(b"".join(parts[first:]))
-    return joined
+                continue
+        elif len(part) < _PIECE_BYTES_MIN:
+            small.append(part)
+            continue
+        joined.append(b"".join(small))
+        joined.append(part)
+        small = []
+    if small:
+        joined.append(b"".join(small))
+    return joined if joined[0] else joined[1:]
 
 
 FAULTS = (Fault, struct.error, IndexError, UnicodeDecodeError)
@@ -242,4 +239,5 @@ def decode_error(title: str, filename: str, paths: Sequence[str], error: BaseExc
 def encode_error(title: str, filename: str, paths: Sequence[str], error: BaseException) -> ValueError:
     """Return the error to raise for a value that its field cannot carry."""
     field, _ = _where(error, filename, paths)
-    return ValueError(f"{title} {field}: {error}")
+    is_null = isinstance(error, TypeError | AttributeError) and "NoneType" in str(error)
+    return ValueError(f"{title} {field}: {'null where the version allows none' if is_null else error}")

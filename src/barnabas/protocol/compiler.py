@@ -11,6 +11,7 @@ need no exec but decode four times slower.
 import linecache
 import struct
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 from barnabas.base.errors import DecodeError
@@ -91,6 +92,15 @@ def make_classes(message: MessageSpec) -> dict[str, type[Struct]]:
     return classes
 
 
+def _layout(message: MessageSpec, version: int) -> tuple[bool, ...]:
+    """Return what tells the encodings of two versions of a message apart."""
+    facts = [version in message.head.flexible]
+    for spec in message.structs:
+        for field in spec.fields:
+            facts += (version in field.versions, version in field.tagged, version in field.nullable)
+    return tuple(facts)
+
+
 class _Compiler:
     """Compiles the decoders or the encoders of one message."""
 
@@ -98,7 +108,7 @@ class _Compiler:
         self._message = message
         self._classes = classes
         self._decoding = decoding
-        self._by_source: dict[str, Any] = {}
+        self._by_layout: dict[tuple[bool, ...], tuple[CodeType, str, SourceWriter]] = {}
 
     def compile_version(self, version: int) -> Codec:
         head = self._message.head
@@ -106,17 +116,17 @@ class _Compiler:
             raise ValueError(
                 f"{head.name} has versions {head.versions[0]}-{head.versions[-1]}, not {version}"
             )
-        writer = (DecoderSource if self._decoding else EncoderSource)(self._message, version).writer
-        source = writer.source()
-        filename = f"<barnabas {head.name} {'decoder' if self._decoding else 'encoder'} v{version}>"
         # The code is shared by versions of equal layout; each gets globals that name its own version.
-        known = self._by_source.get(source)
+        layout = _layout(self._message, version)
+        known = self._by_layout.get(layout)
         if known is None:
+            writer = (DecoderSource if self._decoding else EncoderSource)(self._message, version).writer
+            source = writer.source()
+            filename = f"<barnabas {head.name} {'decoder' if self._decoding else 'encoder'} v{version}>"
             _register(filename, source)
-            known = self._by_source[source] = (compile(source, filename, "exec"), filename)
-        code, filename = known
-        title = f"{head.name} v{version}"
-        namespace = self._globals(writer, title, filename)
+            known = self._by_layout[layout] = (compile(source, filename, "exec"), filename, writer)
+        code, filename, writer = known
+        namespace = self._globals(writer, f"{head.name} v{version}", filename)
         exec(code, namespace)
         made: Codec = namespace["decode" if self._decoding else "encode"]
         return made

@@ -31,7 +31,8 @@ class ApiSpec:
     """One API of the catalogue.
 
     `listeners` tells where Apache Kafka serves it: broker, controller. `flexible_from` is the first
-    version with compact encoding, None when there is none; `latest_unstable` that the highest version is not released.
+    version with compact encoding, None when there is none; `latest_unstable` says that the highest
+    version is not released.
     """
 
     key: int

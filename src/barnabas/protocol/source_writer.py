@@ -1,5 +1,9 @@
 """Lines of generated Python, each with the field it serves, and the constants they refer to."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
 from barnabas.protocol.schema import FIXED_SIZES, FIXED_TYPES, FieldSpec, StructSpec
 
 
@@ -8,44 +12,77 @@ class SourceWriter:
 
     `paths[i]` names the field that line i serves (`topics.partitions.index`): error texts are made from it.
     `formats` are the struct formats in use; each is a name like S3 in the generated code's globals.
+    Values of constant size gather in a run until `take_run` turns it into one struct.
     """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.paths: list[str] = []
         self.formats: dict[str, int] = {}
-        self._indent = 0
+        self._depth = 0
         self._path: list[str] = []
+        self._run: list[tuple[str, str, str]] = []
+        self._names = 0
 
-    def emit(self, text: str) -> None:
-        """Add one line at the present depth."""
-        self.lines.append("    " * self._indent + text)
-        self.paths.append(".".join(self._path))
+    def emit(self, *lines: str, path: str | None = None) -> None:
+        """Add lines at the present depth; they serve the present field unless a path is given."""
+        margin = "    " * self._depth
+        if path is None:
+            path = ".".join(self._path)
+        for line in lines:
+            self.lines.append(margin + line)
+            self.paths.append(path)
 
-    def emit_for(self, field: str, text: str) -> None:
-        """Add one line that serves `field` of the present struct."""
-        self.lines.append("    " * self._indent + text)
-        self.paths.append(".".join([*self._path, field]))
+    @contextmanager
+    def block(self, text: str) -> Iterator[None]:
+        """Add a line that opens a block; what is added inside stands deeper."""
+        self.emit(text)
+        self._depth += 1
+        yield
+        self._depth -= 1
 
-    def indent(self) -> None:
-        self._indent += 1
-
-    def dedent(self) -> None:
-        self._indent -= 1
-
-    def enter(self, field: str) -> None:
-        """Lines from now on serve `field`, or the fields of its struct."""
-        self._path.append(field)
-
-    def leave(self) -> None:
+    @contextmanager
+    def field(self, name: str) -> Iterator[None]:
+        """What is added inside serves the field `name` of the present struct."""
+        self._path.append(name)
+        yield
         self._path.pop()
 
-    def format_name(self, characters: str) -> str:
-        """Return the name of the precompiled struct for these format characters."""
-        return f"S{self.formats.setdefault('>' + characters, len(self.formats))}"
+    def fresh(self, prefix: str) -> str:
+        """Return a variable name not used before."""
+        self._names += 1
+        return f"{prefix}{self._names}"
+
+    def add_fixed(self, characters: str, expression: str) -> None:
+        """Append a value of constant size, serving the present field, to the run."""
+        self._run.append((".".join(self._path), characters, expression))
+
+    def take_run(self) -> "FixedRun | None":
+        """Return the gathered run, if any, and start a new one."""
+        run, self._run = self._run, []
+        if not run:
+            return None
+        characters = [c for _, c, _ in run]
+        first, last = run[0][0], run[-1][0]
+        return FixedRun(
+            struct_name=f"S{self.formats.setdefault('>' + ''.join(characters), len(self.formats))}",
+            size=sum(FIXED_SIZES[c] for c in characters),
+            expressions=[expression for _, _, expression in run],
+            path=first if first == last else f"{first} to {last}",
+        )
 
     def source(self) -> str:
         return "\n".join(self.lines) + "\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedRun:
+    """Adjacent values of constant size, read or written by one precompiled struct."""
+
+    struct_name: str
+    size: int
+    expressions: list[str]
+    path: str
 
 
 def minimum_size(struct: StructSpec, version: int, flexible: bool) -> int:
@@ -54,24 +91,23 @@ def minimum_size(struct: StructSpec, version: int, flexible: bool) -> int:
     return max(1, size + (1 if flexible else 0))
 
 
-def _field_minimum(field: FieldSpec, version: int, flexible: bool) -> int:
-    compact = flexible and not field.never_compact
-    if field.is_array:
-        return 1 if compact else 4
+def element_minimum(field: FieldSpec, version: int, flexible: bool) -> int:
+    """Return the least bytes a value of a field's element type takes."""
     if field.struct is not None:
-        if version in field.nullable:
-            return 1
         return minimum_size(field.struct, version, flexible)
-    if field.type == "string":
-        return 1 if compact else 2
-    if field.type in ("bytes", "records"):
-        return 1 if compact else 4
-    return FIXED_SIZES[fixed_format(field)]
+    if field.type in FIXED_TYPES:
+        return FIXED_SIZES[FIXED_TYPES[field.type]]
+    if flexible and not field.never_compact:
+        return 1
+    return 2 if field.type == "string" else 4
 
 
-def fixed_format(field: FieldSpec) -> str:
-    """Return the struct character of a field of constant size."""
-    return FIXED_TYPES[field.type]
+def _field_minimum(field: FieldSpec, version: int, flexible: bool) -> int:
+    if field.is_array:
+        return 1 if flexible else 4
+    if field.struct is not None and version in field.nullable:
+        return 1
+    return element_minimum(field, version, flexible)
 
 
 def untagged_fields(struct: StructSpec, version: int) -> list[FieldSpec]:

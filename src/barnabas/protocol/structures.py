@@ -51,7 +51,7 @@ class Struct:
     that this catalogue does not know, as (tag, bytes), in the order they came.
     """
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
 
     unknown_tags: list[tuple[int, bytes]] | None
 
@@ -123,13 +123,13 @@ class Message(Struct):
         """
         return join_parts(self._encoders[version](self))
 
-    def encode_parts(self, version: int) -> list[Buffer | FileSlice]:
-        """Return the body as parts to send one behind the other.
+    def encode_parts(self, version: int, prefix: bytes = b"") -> list[Buffer | FileSlice]:
+        """Return `prefix` and the body as parts to send one behind the other.
 
         A FileSlice given as a `records` field is a part of its own, unread; so is a large buffer, uncopied.
-        Raises as `encode` does.
+        An empty FileSlice is released and left out. Raises as `encode` does.
         """
-        return pieces(self._encoders[version](self))
+        return pieces(self._encoders[version](self), prefix)
 
     # `Any` keeps the lookup in the tables free of casts on the hot path.
     def __init__(self, **fields: Any) -> None:
