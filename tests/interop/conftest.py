@@ -1,0 +1,128 @@
+"""The broker under test, the clients, and the matrix that is printed at the end."""
+
+import itertools
+import logging
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+
+from tests import toolchain
+from tests.interop.client import Client
+from tests.interop.client_aiokafka import AiokafkaClient
+from tests.interop.client_confluent import ConfluentClient
+from tests.interop.client_java import JavaClient
+from tests.interop.client_kafka_python import KafkaPythonClient
+from tests.interop.records import PARTITIONS
+
+LEADERS_TIMEOUT_S = 30
+
+_CLIENTS: dict[str, Callable[[], Client]] = {
+    "librdkafka": ConfluentClient,
+    "java": JavaClient,
+    "kafka-python": KafkaPythonClient,
+    "aiokafka": AiokafkaClient,
+}
+
+
+@pytest.fixture(scope="session")
+def bootstrap(request: pytest.FixtureRequest) -> str:
+    """Where the broker under test listens: Barnabas, or with BARNABAS_TEST_BROKER=kafka the oracle.
+
+    The second proves the tests, and that what they ask for is what Apache Kafka does.
+    """
+    chosen = os.environ.get("BARNABAS_TEST_BROKER", "barnabas")
+    assert chosen in ("barnabas", "kafka"), f"BARNABAS_TEST_BROKER={chosen}"
+    return str(request.getfixturevalue(chosen).bootstrap)
+
+
+@pytest.fixture(scope="session")
+def client_named() -> Iterator[Callable[[str], Client]]:
+    """Clients by name, each made once."""
+    made: dict[str, Client] = {}
+
+    def get(name: str) -> Client:
+        if name not in made:
+            try:
+                made[name] = _CLIENTS[name]()
+            except toolchain.ToolchainMissingError as missing:
+                toolchain.unavailable(str(missing))
+        return made[name]
+
+    yield get
+    for client in made.values():
+        client.close()
+
+
+@pytest.fixture(scope="session")
+def make_topic(bootstrap: str) -> Callable[..., str]:
+    """A function that creates a topic with a fresh name and waits until it can be used."""
+    # It outlives the broker by a moment: nobody wants to read of its refused connections.
+    admin = AdminClient({"bootstrap.servers": bootstrap}, logger=_silent_logger())
+    numbers = itertools.count()
+    run = random.SystemRandom().randrange(1_000_000)
+
+    def make(prefix: str, partitions: int = PARTITIONS, config: dict[str, str] | None = None) -> str:
+        topic = f"{prefix}-{run}-{next(numbers)}"
+        made = admin.create_topics(
+            [NewTopic(topic, partitions, 1, config=config or {})], operation_timeout=30
+        )
+        made[topic].result(30)
+        _wait_for_leaders(admin, [TopicPartition(topic, partition) for partition in range(partitions)])
+        return topic
+
+    return make
+
+
+def _wait_for_leaders(admin: AdminClient, partitions: list[TopicPartition]) -> None:
+    """Return once the broker leads all of them.
+
+    Apache Kafka answers CreateTopics when the controller knows the topic; its broker makes the logs a
+    moment later and says NOT_LEADER_OR_FOLLOWER until then. Records with acks=0 would be lost.
+    """
+    deadline = time.monotonic() + LEADERS_TIMEOUT_S
+    while True:
+        asked = admin.list_offsets({partition: OffsetSpec.latest() for partition in partitions})
+        try:
+            for future in asked.values():
+                future.result(LEADERS_TIMEOUT_S)
+        except KafkaException:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _silent_logger() -> logging.Logger:
+    logger = logging.getLogger("tests.interop.silent")
+    logger.setLevel(logging.CRITICAL + 1)
+    return logger
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print who produced, who consumed, with which codec, and that all was equal."""
+    cells: dict[tuple[str, str], dict[str, str]] = {}
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.getreports(outcome):
+            properties = dict(report.user_properties)
+            if "matrix_producer" not in properties:
+                continue
+            consumers = str(properties["matrix_consumers"]).split(",")
+            mark = "ok" if outcome == "passed" else "FAILED"
+            for consumer in consumers:
+                row = cells.setdefault((str(properties["matrix_producer"]), consumer), {})
+                row[str(properties["matrix_codec"])] = mark
+    if not cells:
+        return
+    codecs = sorted({codec for row in cells.values() for codec in row})
+    terminalreporter.write_sep("=", "interop matrix: every field of every record compared")
+    terminalreporter.write_line(f"{'producer':<14}{'consumer':<14}" + "".join(f"{c:<10}" for c in codecs))
+    for (producer, consumer), row in sorted(cells.items()):
+        terminalreporter.write_line(
+            f"{producer:<14}{consumer:<14}" + "".join(f"{row.get(c, ''):<10}" for c in codecs)
+        )
