@@ -17,27 +17,37 @@ LENGTH_BYTES = 4
 DIRECT_MIN_BYTES = 32 * 1024
 """Received bytes of one frame from which on it has its own memory, if a shared buffer's worth is missing."""
 
+RECEIVE_BYTES_MAX = 1024 * 1024
+"""What one receive may bring of a large frame, so that a fast sender leaves the others their turn."""
+
 GROWTH = 4
 """Zeroing and moving cost about 40 us for a frame of 1 MiB at this step; at 2 they cost twice that."""
 
 
-def check_frame_length(length: int, frame_bytes_max: int) -> None:
-    """Raise ProtocolError for a length that no request may have."""
+def _length_failure(length: int, frame_bytes_max: int) -> ProtocolError | None:
+    """Return what is wrong with a length that no request may have."""
     if length <= 0:
-        raise ProtocolError(f"frame length {length} is not positive")
+        return ProtocolError(f"frame length {length} is not positive")
     if length > frame_bytes_max:
-        raise ProtocolError(
+        return ProtocolError(
             f"frame length {length} is larger than socket.request.max.bytes ({frame_bytes_max});"
-            " the peer may not speak this protocol, or speak TLS"
+            " perhaps the peer speaks another protocol, or TLS"
         )
+    return None
 
 
 class FrameReader:
-    """Gathers the frames of one stream. Feed it; ask `is_empty` to know whether to keep it."""
+    """Gathers the frames of one stream. Feed it; ask `is_empty` to know whether to keep it.
 
-    __slots__ = ("_buffer", "_filled", "_frame_bytes_max", "_length")
+    Attributes:
+        failure: set by a length that is not positive or too large; the stream is then lost. Frames that
+            were whole before it are returned all the same.
+    """
+
+    __slots__ = ("_buffer", "_filled", "_frame_bytes_max", "_length", "failure")
 
     def __init__(self, frame_bytes_max: int) -> None:
+        self.failure: ProtocolError | None = None
         self._frame_bytes_max = frame_bytes_max
         self._buffer = bytearray()  # the length while that is incomplete, then the frame without it
         self._filled = 0  # bytes of the frame received; the buffer may be longer in direct mode
@@ -46,7 +56,7 @@ class FrameReader:
     @property
     def is_empty(self) -> bool:
         """Whether no frame is begun."""
-        return self._length == 0 and not self._buffer
+        return self._length == 0 and not self._buffer and self.failure is None
 
     @property
     def buffered_bytes(self) -> int:
@@ -56,19 +66,17 @@ class FrameReader:
     def feed(self, data: bytearray | memoryview, count: int) -> list[memoryview]:
         """Take `count` bytes from the start of `data` and return the frames they complete.
 
-        Each frame is a writable view of memory of its own.
-
-        Raises:
-            ProtocolError: a length that is not positive or too large. The stream is then lost.
+        Each frame is a writable view of memory of its own. Call it when `direct_buffer` is None.
         """
-        frames = []
+        frames: list[memoryview] = []
         position = 0
-        while position < count:
+        while position < count and self.failure is None:
             if self._length == 0:
                 position = self._take_length(data, position, count)
                 continue
             take = min(self._length - self._filled, count - position)
-            self._append(data[position : position + take])
+            self._buffer += data[position : position + take]
+            self._filled += take
             position += take
             if self._filled == self._length:
                 frames.append(self._take_frame())
@@ -79,16 +87,16 @@ class FrameReader:
 
         Release the view before the next call. None: receive elsewhere and feed.
         """
-        missing = self._length - self._filled
-        if missing <= READ_CHUNK_BYTES or self._filled < DIRECT_MIN_BYTES:
-            # A frame that went direct stays so, whatever is missing: its buffer has the room.
-            if len(self._buffer) <= self._filled:
+        filled = self._filled
+        if filled < DIRECT_MIN_BYTES:
+            return None
+        if filled == len(self._buffer):
+            if self._length - filled <= READ_CHUNK_BYTES:
                 return None
-        elif self._filled == len(self._buffer):
-            grown = bytearray(min(self._length, self._filled * GROWTH))
-            grown[: self._filled] = self._buffer
+            grown = bytearray(min(self._length, filled * GROWTH))
+            grown[:filled] = self._buffer
             self._buffer = grown
-        return memoryview(self._buffer)[self._filled :]
+        return memoryview(self._buffer)[filled : filled + RECEIVE_BYTES_MAX]
 
     def direct_filled(self, count: int) -> memoryview | None:
         """Note that `count` bytes came into `direct_buffer`; return the frame when it is whole."""
@@ -100,20 +108,10 @@ class FrameReader:
         self._buffer += data[position:end]
         if len(self._buffer) == LENGTH_BYTES:
             length = int.from_bytes(self._buffer, "big", signed=True)
-            check_frame_length(length, self._frame_bytes_max)
+            self.failure = _length_failure(length, self._frame_bytes_max)
             self._length = length
             self._buffer = bytearray()
         return end
-
-    def _append(self, piece: bytearray | memoryview) -> None:
-        end = self._filled + len(piece)
-        if len(self._buffer) > self._filled:  # direct mode, fed nevertheless
-            if end > len(self._buffer):
-                self._buffer += bytes(end - len(self._buffer))
-            self._buffer[self._filled : end] = piece
-        else:
-            self._buffer += piece
-        self._filled = end
 
     def _take_frame(self) -> memoryview:
         frame = memoryview(self._buffer)

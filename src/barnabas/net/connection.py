@@ -1,0 +1,716 @@
+"""One connection: whole requests up, one at a time, answers down, in order. No socket in sight.
+
+It is driven by its loop (`receive`, `handle_events`, `advance`) and its handler (`respond` and kin), and
+moves bytes through a Transport; tests drive it with doubles of all three.
+
+    OPEN -- close_after_flush, the loop stops --> DRAINING
+    OPEN, DRAINING -- close, the peer is gone, all is out --> CLOSED
+
+The common turn is one whole small frame received, delivered, answered and sent at once; that way is laid
+out straight in `receive` and `respond` and makes no queue. Whatever does not fit (a frame begun, several
+frames, an answer the socket did not take) makes the object for it, and drops it when it has passed: an idle
+connection owns neither a buffer nor a queue.
+
+Requests are read no further while one is in hand and a whole one waits behind it, or while answers wait
+for a peer that does not read. The peer's end is then still noticed, by EPOLLRDHUP: a FIN means that the
+peer is gone, and what is parked for it is dropped at once (F31, F33).
+"""
+
+import logging
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum, auto
+from select import EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLRDHUP
+from struct import Struct
+from typing import Any, Protocol
+
+from barnabas.base.errors import ProtocolError
+from barnabas.base.region import FileSlice
+from barnabas.net.contracts import ConnectionHandler, Part, Transport
+from barnabas.net.frame_reader import LENGTH_BYTES, FrameReader
+from barnabas.net.listener_config import FetchMode, ListenerConfig
+from barnabas.net.log_throttle import LogThrottle
+from barnabas.net.output import (
+    OutputCounters,
+    OutputQueue,
+    Progress,
+    SliceCutError,
+    SliceError,
+    read_slice,
+)
+
+log = logging.getLogger(__name__)
+
+REQUESTS_PER_TURN_MAX = 32
+"""Requests of one pipelining connection that are answered before the others have their turn."""
+
+JOIN_BYTES_MAX = 64 * 1024
+"""Answers up to this size are joined and sent by one call; joining 128 KiB costs four times a sendmsg."""
+
+CORKED_PARTS_MAX = 128
+"""Parts of pipelined answers gathered before they are sent."""
+
+LINGER_READS_MAX = 16
+"""Reads of what a peer still sent, before its connection is closed in good order."""
+
+READ_INTEREST = EPOLLIN | EPOLLRDHUP
+
+_LENGTH = Struct(">i")
+_unpack_length = _LENGTH.unpack_from
+_pack_length = _LENGTH.pack
+
+
+class ConnectionState(Enum):
+    """Where a connection is in its life."""
+
+    OPEN = auto()
+    DRAINING = auto()
+    """No more requests; closes when the answers are out."""
+    CLOSED = auto()
+
+
+TRANSITIONS = {
+    ConnectionState.OPEN: frozenset((ConnectionState.DRAINING, ConnectionState.CLOSED)),
+    ConnectionState.DRAINING: frozenset((ConnectionState.CLOSED,)),
+    ConnectionState.CLOSED: frozenset[ConnectionState](),
+}
+
+
+class ListenerTraffic:
+    """What the connections of one listener share: settings, counters, and the sums of the closed ones."""
+
+    __slots__ = (
+        "bytes_received",
+        "bytes_sent",
+        "config",
+        "connections",
+        "output",
+        "reads",
+        "requests_received",
+        "whole_bytes_max",
+    )
+
+    def __init__(self, config: ListenerConfig) -> None:
+        self.config = config
+        self.whole_bytes_max = config.socket_request_max_bytes + LENGTH_BYTES
+        self.connections: set[Connection] = set()
+        self.output = OutputCounters()
+        self.reads = 0
+        self.requests_received = 0  # this and the next two: of connections that are closed
+        self.bytes_received = 0
+        self.bytes_sent = 0
+
+    def retire(self, connection: "Connection") -> None:
+        """Keep the sums of a connection that closes."""
+        self.connections.discard(connection)
+        self.requests_received += connection.requests_received
+        self.bytes_received += connection.bytes_received
+        self.bytes_sent += connection.bytes_sent
+
+
+class ConnectionLoop(Protocol):
+    """What a connection asks of its loop."""
+
+    now_ms: int
+    receive_buffer: bytearray
+    staging: memoryview
+    throttle: LogThrottle
+    is_stopping: bool
+
+    def watch(self, connection: "Connection", interest: int) -> None:
+        """Poll for these events from now on."""
+
+    def advance_soon(self, connection: "Connection") -> None:
+        """Call `advance` in the next turn."""
+
+    def forget(self, connection: "Connection") -> None:
+        """The connection is closed."""
+
+    def slice_failed(self, failed: FileSlice, cause: OSError) -> None:
+        """A slice's file could not be read (F43)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionStatistics:
+    """What a connection did and holds now."""
+
+    id: str
+    listener_name: str
+    state: ConnectionState
+    requests_received: int
+    bytes_received: int
+    bytes_sent: int
+    request_in_hand: bool
+    waiting_requests: int
+    input_bytes_held: int
+    output_bytes_waiting: int
+    idle_ms: int
+
+
+class Connection:
+    """A peer's connection, as its handler sees it.
+
+    Attributes:
+        id: Kafka's local:port-remote:port-n.
+        context: the handler's own.
+        request_in_hand: whether a request was delivered and not answered yet.
+        active_ms: when bytes last moved, by the loop's clock.
+    """
+
+    __slots__ = (
+        "_advancing",
+        "_corked",
+        "_deaf",
+        "_frames",
+        "_handler",
+        "_interest",
+        "_loop",
+        "_output",
+        "_peer_half_closed",
+        "_pumping",
+        "_reader",
+        "_state",
+        "_told_waiting",
+        "active_ms",
+        "bytes_received",
+        "bytes_sent",
+        "context",
+        "fd",
+        "id",
+        "idle_bucket",
+        "local",
+        "number",
+        "peer",
+        "request_in_hand",
+        "requests_received",
+        "traffic",
+        "transport",
+    )
+
+    def __init__(
+        self,
+        *,
+        transport: Transport,
+        loop: ConnectionLoop,
+        handler: ConnectionHandler,
+        traffic: ListenerTraffic,
+        local: tuple[str, int],
+        peer: tuple[str, int],
+        number: int,
+    ) -> None:
+        """Make an open connection. `number` tells connections of the same addresses apart."""
+        self.transport = transport
+        self.fd = transport.fileno()
+        self.local = local
+        self.peer = peer
+        self.number = number
+        self.id = f"{local[0]}:{local[1]}-{peer[0]}:{peer[1]}-{number}"
+        self.context: Any = None
+        self.request_in_hand = False
+        self.active_ms = loop.now_ms
+        self.idle_bucket = 0
+        self.requests_received = 0
+        self.bytes_received = 0
+        self.bytes_sent = 0
+        self._loop = loop
+        self._handler = handler
+        self.traffic = traffic
+        self._state = ConnectionState.OPEN
+        self._reader: FrameReader | None = None
+        self._frames: deque[memoryview] | None = None  # whole requests not delivered; never empty
+        self._output: OutputQueue | None = None  # never empty, save while corked
+        self._interest = READ_INTEREST
+        self._pumping = False  # _pump is on the stack
+        self._corked = False  # more requests follow at once: gather their answers
+        self._told_waiting = False  # the first of _frames was shown by request_waiting
+        self._advancing = False  # a turn was asked for
+        self._peer_half_closed = False  # and its end is polled for no more
+        self._deaf = False  # the peer takes no more answers, but what it had sent is still handled
+
+    # What the handler uses
+
+    @property
+    def listener_name(self) -> str:
+        return self.traffic.config.name
+
+    @property
+    def peer_host(self) -> str:
+        return self.peer[0]
+
+    @property
+    def peer_port(self) -> int:
+        return self.peer[1]
+
+    @property
+    def local_host(self) -> str:
+        return self.local[0]
+
+    @property
+    def local_port(self) -> int:
+        return self.local[1]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an answer can still go out."""
+        return self._state is not ConnectionState.CLOSED
+
+    @property
+    def state(self) -> ConnectionState:
+        return self._state
+
+    def respond(self, parts: Sequence[Part]) -> None:
+        """Answer the request in hand; the length is put in front.
+
+        The slices among the parts are released when they are out, and in every other case too. On a
+        closed connection nothing else happens. When sending fails the connection may close within.
+
+        Args:
+            parts: the answer's bytes in order, at most 2 GiB.
+        Raises:
+            RuntimeError: no request is in hand.
+        """
+        if not self.request_in_hand:
+            _release(parts)
+            if self._state is ConnectionState.CLOSED:
+                return
+            raise RuntimeError(f"{self.id}: answered without a request in hand")
+        self.request_in_hand = False
+        length = 0
+        slices = False
+        for part in parts:
+            length += len(part)
+            if part.__class__ is FileSlice:
+                slices = True
+        if length > JOIN_BYTES_MAX or self._output is not None or self._corked or self._deaf:
+            self._enqueue(length, parts)
+        elif not slices:
+            self._send_joined(b"".join((_pack_length(length), *parts)))  # type: ignore[arg-type]
+        else:
+            self._respond_with_slices(length, parts)
+        if self._frames is not None or self._loop.is_stopping:
+            self._go_on()
+
+    def complete_without_response(self) -> None:
+        """Be done with the request in hand and send nothing (acks=0).
+
+        Raises:
+            RuntimeError: no request is in hand.
+        """
+        if self.request_in_hand:
+            self.request_in_hand = False
+            self._go_on()
+        elif self._state is not ConnectionState.CLOSED:
+            raise RuntimeError(f"{self.id}: completed without a request in hand")
+
+    def close(self, reason: str) -> None:
+        """Close now; what waits to be sent is dropped and its slices are released.
+
+        `connection_closed` is called before this returns. Closing twice is harmless.
+        """
+        if self._state is ConnectionState.CLOSED:
+            return
+        self._become(ConnectionState.CLOSED)
+        log.debug("Closing connection %s: %s", self.id, reason)
+        self.request_in_hand = False
+        self._frames = self._reader = None
+        if self._output is not None:
+            self._output.discard()
+            self._output = None
+        self._loop.forget(self)
+        self.transport.close()
+        try:
+            self._handler.connection_closed(self)
+        except Exception:
+            self._loop.throttle.exception(log, "Connection %s: connection_closed failed", self.id)
+
+    def close_after_flush(self, reason: str) -> None:
+        """Take no more requests; close when the answers given so far are out.
+
+        A request in hand is dropped unanswered.
+        """
+        if self._state is not ConnectionState.OPEN:
+            return
+        self._become(ConnectionState.DRAINING)
+        log.debug("Draining connection %s: %s", self.id, reason)
+        self.request_in_hand = False
+        self._frames = self._reader = None
+        if not self._pumping:
+            self._settle()
+
+    def statistics(self) -> ConnectionStatistics:
+        """Return what it did and holds."""
+        return ConnectionStatistics(
+            id=self.id,
+            listener_name=self.listener_name,
+            state=self._state,
+            requests_received=self.requests_received,
+            bytes_received=self.bytes_received,
+            bytes_sent=self.bytes_sent,
+            request_in_hand=self.request_in_hand,
+            waiting_requests=len(self._frames) if self._frames else 0,
+            input_bytes_held=(self._reader.buffered_bytes if self._reader else 0)
+            + (sum(map(len, self._frames)) if self._frames else 0),
+            output_bytes_waiting=self._output.waiting_bytes if self._output else 0,
+            idle_ms=self._loop.now_ms - self.active_ms,
+        )
+
+    # What the loop calls
+
+    def receive(self) -> None:
+        """Bytes can be read: read once and handle what became whole."""
+        if self._frames is not None or self._output is not None:
+            self._update_interest()
+            return
+        loop = self._loop
+        reader = self._reader
+        try:
+            if reader is not None and (direct := reader.direct_buffer()) is not None:
+                self._receive_direct(reader, direct)
+                return
+            buffer = loop.receive_buffer
+            count = self.transport.receive_into(buffer)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self.close(f"receiving failed: {error}")
+            return
+        if count == 0:
+            self._peer_finished()
+            return
+        self.active_ms = loop.now_ms
+        self.bytes_received += count
+        self.traffic.reads += 1
+        if (
+            reader is None
+            and not self.request_in_hand
+            and count > LENGTH_BYTES
+            and _unpack_length(buffer)[0] == count - LENGTH_BYTES
+            and count <= self.traffic.whole_bytes_max
+        ):
+            # One whole request and nothing else, as nearly always.
+            self.requests_received += 1
+            self.request_in_hand = True
+            try:
+                self._handler.request_received(self, memoryview(buffer[LENGTH_BYTES:count]))
+            except Exception as error:
+                self._handler_failed(error)
+            if self._deaf:
+                self._pump()
+            return
+        self._receive_pieces(buffer, count)
+
+    def handle_events(self, mask: int) -> None:
+        """Handle what epoll tells when it is more than just readable."""
+        if mask & (EPOLLERR | EPOLLHUP):
+            if self.request_in_hand or self._output is not None:
+                self.close("the peer is gone")
+            else:
+                self.receive()  # what it had sent before is still handled
+        elif mask & EPOLLOUT:
+            self._pump()
+        elif mask & EPOLLIN:
+            self.receive()
+        elif mask & EPOLLRDHUP:
+            self._peer_finished_unread()
+
+    def advance(self) -> None:
+        """Go on with what was left for this turn."""
+        self._advancing = False
+        self._pump()
+
+    def begin_stopping(self) -> None:
+        """The loop stops: deliver no more; close once nothing is in hand and all is out."""
+        if not self.request_in_hand:
+            self.close_after_flush("the broker stops")
+
+    # Input
+
+    def _receive_direct(self, reader: FrameReader, direct: memoryview) -> None:
+        """Receive a large frame's next bytes into its own memory."""
+        with direct:
+            count = self.transport.receive_into(direct)
+        if count == 0:
+            self._peer_finished()
+            return
+        self.active_ms = self._loop.now_ms
+        self.bytes_received += count
+        self.traffic.reads += 1
+        frame = reader.direct_filled(count)
+        if frame is not None:
+            self._reader = None
+            self._frames = deque((frame,))
+            self._pump()
+
+    def _receive_pieces(self, buffer: bytearray, count: int) -> None:
+        """Handle bytes that are not just one whole request."""
+        reader = self._reader
+        if reader is None:
+            reader = self._reader = FrameReader(self.traffic.config.socket_request_max_bytes)
+        frames = reader.feed(buffer, count)
+        if reader.is_empty:
+            self._reader = None
+        if frames:
+            self._frames = deque(frames)
+        if frames or reader.failure is not None:
+            self._pump()
+
+    def _peer_finished(self) -> None:
+        """The stream has ended and everything before the end was handled."""
+        where = " in the middle of a request" if self._reader is not None else ""
+        self.close(f"the peer closed the connection{where}")
+
+    def _peer_finished_unread(self) -> None:
+        """The peer has finished while we do not read from it."""
+        if self.request_in_hand:
+            self.close("the peer closed the connection with a request in hand")
+        elif self._output is not None and not self._advancing:
+            # It may have closed only its sending half: let it have its answers, but be told no more.
+            self._peer_half_closed = True
+            self._update_interest()
+
+    # The middle: answers out, requests up, until neither can go on now
+
+    def _pump(self) -> None:
+        """Flush answers and deliver requests as far as both go in this turn."""
+        if self._pumping:
+            return
+        self._pumping = True
+        budget = REQUESTS_PER_TURN_MAX
+        while self._state is not ConnectionState.CLOSED:
+            frames, output = self._frames, self._output
+            if self._deaf and self.request_in_hand:
+                self.close("the peer is gone")
+                break
+            deliverable = (
+                frames is not None and not self.request_in_hand and budget > 0 and not self._loop.is_stopping
+            )
+            if output is not None and (not deliverable or len(output) >= CORKED_PARTS_MAX):
+                # Answers of pipelined requests gather while more can be delivered, then go out together.
+                if self._flush(output) is not Progress.DONE:
+                    break
+            elif frames is None:
+                break
+            elif deliverable:
+                budget -= 1
+                self._deliver(frames)
+            elif self.request_in_hand and not self._told_waiting:
+                self._tell_waiting(frames)
+            else:
+                break
+        self._pumping = False
+        self._settle()
+
+    def _deliver(self, frames: deque[memoryview]) -> None:
+        """Hand the first waiting request up."""
+        frame = frames.popleft()
+        if not frames:
+            self._frames = None
+        self._told_waiting = False
+        self._corked = self._frames is not None or self._output is not None
+        self.requests_received += 1
+        self.request_in_hand = True
+        try:
+            self._handler.request_received(self, frame)
+        except Exception as error:
+            self._handler_failed(error)
+        self._corked = False
+
+    def _tell_waiting(self, frames: deque[memoryview]) -> None:
+        """Show the handler the next request while one is in hand (F33)."""
+        self._told_waiting = True
+        try:
+            self._handler.request_waiting(self, frames[0])
+        except Exception as error:
+            self._handler_failed(error)
+
+    def _go_on(self) -> None:
+        """The request in hand was answered: see to what waits behind it, in a turn of its own.
+
+        Not at once: the caller may be answering many connections from one append, and a request
+        delivered here would run in the middle of that.
+        """
+        if not self._pumping and (self._frames is not None or self._loop.is_stopping):
+            self._ask_for_turn()
+
+    def _settle(self) -> None:
+        """Nothing more can be done now: arrange for being called again, or close."""
+        if self._state is ConnectionState.CLOSED:
+            return
+        if self._output is None:
+            if self._frames is None and self._reader is not None and self._reader.failure is not None:
+                self._handler_failed(self._reader.failure)
+                return
+            if not self.request_in_hand:
+                if self._state is ConnectionState.DRAINING or self._loop.is_stopping:
+                    self._finish()
+                    return
+                if self._frames is not None:
+                    self._ask_for_turn()
+        self._update_interest()
+
+    def _finish(self) -> None:
+        """Close after the last answer such that it arrives."""
+        if not self._deaf:
+            self.transport.finish_sending()
+            # Closing with unread bytes makes the kernel send a reset, which may overtake the answer.
+            with suppress(OSError):
+                for _ in range(LINGER_READS_MAX):
+                    if self.transport.receive_into(self._loop.receive_buffer) == 0:
+                        break
+        self.close("all answers are out")
+
+    def _ask_for_turn(self) -> None:
+        if not self._advancing:
+            self._advancing = True
+            self._loop.advance_soon(self)
+
+    def _update_interest(self) -> None:
+        """Poll for what can be handled, and always for the peer's end."""
+        if self._output is not None:
+            if self._advancing:
+                return  # called in the next turn anyway; two system calls saved
+            interest = EPOLLOUT
+            if not self._peer_half_closed and self._state is ConnectionState.OPEN:
+                interest |= EPOLLRDHUP
+        elif self._frames is not None and self.request_in_hand:
+            interest = EPOLLRDHUP
+        else:
+            interest = READ_INTEREST
+        if interest != self._interest:
+            self._interest = interest
+            self._loop.watch(self, interest)
+
+    # Output
+
+    def _send_joined(self, data: bytes) -> None:
+        """Send a small answer at once; queue what the socket does not take."""
+        traffic = self.traffic
+        traffic.output.sends += 1
+        try:
+            sent = self.transport.send(data)
+        except BlockingIOError:
+            sent = 0
+        except OSError as error:
+            self._output_failed(error)
+            return
+        self.bytes_sent += sent
+        self.active_ms = self._loop.now_ms
+        if sent < len(data):
+            traffic.output.partial_sends += 1
+            self._queue([memoryview(data)[sent:]])
+            self._update_interest()
+
+    def _respond_with_slices(self, length: int, parts: Sequence[Part]) -> None:
+        """Answer with slices that may be small enough to be copied."""
+        config = self.traffic.config
+        if self.transport.zero_copy and config.fetch_mode is not FetchMode.HEAP:
+            minimum = config.zero_copy_min_bytes if config.fetch_mode is FetchMode.AUTO else 0
+            if any(part.length >= minimum for part in parts if isinstance(part, FileSlice)):
+                self._enqueue(length, parts)
+                return
+        try:
+            data = [_pack_length(length)]
+            for part in parts:
+                if isinstance(part, FileSlice):
+                    data.append(read_slice(part))
+                    self.traffic.output.staged_bytes += part.length
+                else:
+                    data.append(part)  # type: ignore[arg-type]
+        except (SliceError, SliceCutError) as error:
+            self._slice_failed(error)
+            return
+        finally:
+            _release(parts)
+        self._send_joined(b"".join(data))
+
+    def _enqueue(self, length: int, parts: Sequence[Part]) -> None:
+        """Queue an answer, and send of it what goes unless more answers are about to follow."""
+        if self._deaf:
+            _release(parts)
+            return
+        self._queue([_pack_length(length), *parts])
+        if not self._corked:
+            output = self._output
+            assert output is not None
+            self._flush(output)
+            if not self._pumping:
+                self._settle()
+
+    def _queue(self, parts: Sequence[Part]) -> None:
+        output = self._output
+        if output is None:
+            config = self.traffic.config
+            minimum: int | None = config.zero_copy_min_bytes
+            if config.fetch_mode is FetchMode.HEAP or not self.transport.zero_copy:
+                minimum = None
+            elif config.fetch_mode is FetchMode.ZERO_COPY:
+                minimum = 0
+            output = self._output = OutputQueue(
+                self.transport,
+                staging=self._loop.staging,
+                zero_copy_min_bytes=minimum,
+                counters=self.traffic.output,
+            )
+        output.extend(parts)
+
+    def _flush(self, output: OutputQueue) -> Progress:
+        """Send what goes now; the queue is gone when it is empty."""
+        try:
+            progress, sent = output.flush()
+        except (SliceError, SliceCutError) as error:
+            self._slice_failed(error)
+            return Progress.DONE
+        except OSError as error:
+            self._output_failed(error)
+            return Progress.DONE
+        if sent:
+            self.bytes_sent += sent
+            self.active_ms = self._loop.now_ms
+        if progress is Progress.DONE:
+            self._output = None
+        elif progress is Progress.YIELDED:
+            self._ask_for_turn()
+        return progress
+
+    # Failures
+
+    def _handler_failed(self, error: Exception) -> None:
+        """Close for what a handler raised or the peer's bytes caused."""
+        throttle = self._loop.throttle
+        if isinstance(error, ProtocolError):
+            throttle.warning(log, "Closing connection %s: %s", self.id, error)
+        else:
+            throttle.exception(log, "Closing connection %s: unexpected error in a request", self.id)
+        self.close(str(error))
+
+    def _output_failed(self, error: OSError) -> None:
+        """The peer takes no more answers."""
+        if not isinstance(error, BrokenPipeError | ConnectionResetError):
+            self.close(f"sending failed: {error}")
+            return
+        # Requests that ask for no answer (acks=0) may still lie unread: a producer that sends its last
+        # ones and leaves must not lose them for an answer nobody waits for. Reading finds the end.
+        log.debug("Connection %s takes no more answers: %s", self.id, error)
+        self._deaf = True
+        if self._output is not None:
+            self._output.discard()
+            self._output = None
+
+    def _slice_failed(self, error: SliceError | SliceCutError) -> None:
+        """An answer was begun or due that cannot be completed: only closing tells the peer."""
+        self._loop.throttle.warning(log, "Closing connection %s: %s", self.id, error)
+        if isinstance(error, SliceError):
+            self._loop.slice_failed(error.failed, error.cause)
+        self.close(str(error))
+
+    def _become(self, state: ConnectionState) -> None:
+        assert state in TRANSITIONS[self._state], f"{self.id}: {self._state} -> {state}"
+        self._state = state
+
+
+def _release(parts: Sequence[Part]) -> None:
+    for part in parts:
+        if isinstance(part, FileSlice):
+            part.release()
