@@ -24,6 +24,9 @@ _INT32_MAX = 0x7FFF_FFFF
 _PIECE_BYTES_MIN = 16 * 1024
 """Parts of at least this size are not copied into their neighbours: a join costs more than an iovec."""
 
+NO_TAG = 1 << 32
+"""Above every tag."""
+
 VARINTS: tuple[bytes, ...] = tuple(bytes((n,)) for n in range(128))
 """The varints of one byte, by value."""
 
@@ -68,6 +71,16 @@ def read_varint(buffer: memoryview, position: int) -> tuple[int, int]:
     return value, position
 
 
+def read_length(buffer: memoryview, position: int) -> tuple[int, int]:
+    """Return a compact length of several bytes and the position behind it.
+
+    Args:
+        position: behind the first byte, which the caller has looked at.
+    """
+    value, position = read_varint(buffer, position - 1)
+    return value - 1, position
+
+
 def write_varint(value: int) -> bytes:
     """Return the unsigned varint of a value below 2**32."""
     made = bytearray()
@@ -87,18 +100,15 @@ def bad_length(length: int, left: int) -> NoReturn:
     raise Fault(f"length {length} with {left} bytes left")
 
 
-def bad_count(count: int, left: int) -> NoReturn:
-    """Raise the fault of an array count that cannot be true."""
+def bad_count(count: int, left: int, budget: int) -> NoReturn:
+    """Raise the fault of an array count that cannot be true, or is beyond the budget."""
     if count == -1:
         raise Fault("null where the version allows none")
     if count < 0:
         raise Fault(f"negative count {count}")
+    if budget < 0:
+        raise Fault(f"count {count} is {-budget} objects beyond the budget")
     raise Fault(f"count {count} with {left} bytes left")
-
-
-def over_budget() -> NoReturn:
-    """Raise the fault of a message with more objects than its budget."""
-    raise Fault("more objects than the budget of one message allows")
 
 
 def bad_tag_size(excess: int) -> NoReturn:
@@ -125,15 +135,14 @@ def not_in_version() -> NoReturn:
 
 
 def read_unknown_tags(
-    buffer: memoryview, position: int, count: int, budget: int
+    buffer: memoryview, position: int, budget: int
 ) -> tuple[list[tuple[int, bytes]], int, int]:
-    """Return `count` tagged fields as they are, the position behind them and the budget left."""
+    """Return a section of tagged fields as they are, the position behind it and the budget left."""
     end = len(buffer)
-    if count * 2 > end - position:
-        bad_count(count, end - position)
+    count, position = read_varint(buffer, position)
     budget -= count
-    if budget < 0:
-        over_budget()
+    if count * 2 > end - position or budget < 0:
+        bad_count(count, end - position, budget)
     tags = []
     for _ in range(count):
         tag, position = read_varint(buffer, position)
@@ -164,6 +173,12 @@ def write_unknown_tags(
 def sorted_tags(tags: list[tuple[int, bytes]] | None) -> list[tuple[int, bytes]]:
     """Return unknown tags in the order of their numbers, as they must stand on the wire."""
     return sorted(tags, key=lambda item: item[0]) if tags else []
+
+
+def write_only_tags(write: Callable[[Any], object], tags: list[tuple[int, bytes]]) -> None:
+    """Write a section of tagged fields of which the version defines none."""
+    write(write_varint(len(tags)))
+    write_unknown_tags(write, sorted_tags(tags), 0, NO_TAG)
 
 
 def tag_head(tag: int, parts: Sequence[Buffer | FileSlice], start: int) -> bytes:

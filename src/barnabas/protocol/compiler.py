@@ -19,6 +19,7 @@ from barnabas.protocol import codec_runtime
 from barnabas.protocol.codec_runtime import (
     ENCODE_FAULTS,
     FAULTS,
+    NO_TAG,
     VARINTS,
     Codec,
     CodecTable,
@@ -26,11 +27,12 @@ from barnabas.protocol.codec_runtime import (
     bad_length,
     decode_error,
     encode_error,
-    over_budget,
+    read_length,
     read_unknown_tags,
     read_varint,
     sorted_tags,
     tag_head,
+    write_only_tags,
     write_unknown_tags,
     write_varint,
 )
@@ -142,9 +144,6 @@ class _Compiler:
                 names[f"S{number}_pack"] = compiled.pack
         names |= _DECODER_NAMES if self._decoding else _ENCODER_NAMES
         names["fail"] = self._failure(writer, title, filename)
-        if not self._decoding:
-            for name, made in self._classes.items():
-                names[f"DEFAULT_{name}"] = made()
         return names
 
     def _failure(
@@ -165,7 +164,7 @@ _DECODER_NAMES = {
     "bad_length": bad_length,
     "bad_tag_size": codec_runtime.bad_tag_size,
     "new": object.__new__,
-    "over_budget": over_budget,
+    "read_length": read_length,
     "read_unknown_tags": read_unknown_tags,
     "read_varint": read_varint,
     "unpack_from": struct.unpack_from,
@@ -173,7 +172,7 @@ _DECODER_NAMES = {
 
 _ENCODER_NAMES = {
     "FAULTS": ENCODE_FAULTS,
-    "NO_TAG": 1 << 32,
+    "NO_TAG": NO_TAG,
     "VARINTS": VARINTS,
     "bad_uuid": codec_runtime.bad_uuid,
     "long_string": codec_runtime.long_string,
@@ -182,6 +181,7 @@ _ENCODER_NAMES = {
     "pack": struct.pack,
     "sorted_tags": sorted_tags,
     "tag_head": tag_head,
+    "write_only_tags": write_only_tags,
     "write_unknown_tags": write_unknown_tags,
     "write_varint": write_varint,
 }

@@ -87,8 +87,7 @@ class DecoderSource:
             "n = b[p] - 1",
             "p += 1",
             "if n > 126:",
-            "    n, p = read_varint(b, p - 1)",
-            "    n -= 1",
+            "    n, p = read_length(b, p)",
         )
 
     def _blob(self, type_name: str, target: str, nullable: bool, compact: bool) -> None:
@@ -123,11 +122,9 @@ class DecoderSource:
         writer = self.writer
         size = element_minimum(field, self.version, self.flexible)
         writer.emit(
-            f"if n < 0 or n{f' * {size}' if size > 1 else ''} > e - p:",
-            "    bad_count(n, e - p)",
             "g -= n",
-            "if g < 0:",
-            "    over_budget()",
+            f"if n < 0 or n{f' * {size}' if size > 1 else ''} > e - p or g < 0:",
+            "    bad_count(n, e - p, g)",
         )
         if field.type == "uuid":
             writer.emit(f"{target} = [bytes(b[q : q + 16]) for q in range(p, p + n * 16, 16)]", "p += n * 16")
@@ -153,12 +150,22 @@ class DecoderSource:
         for field in known:
             writer.emit(f"{target}.{field.attribute} = {default_source(field)}")
         with writer.field("tagged fields"):
-            writer.emit("n = b[p]", "p += 1", "if n == 0:", f"    {target}.unknown_tags = None")
-            with writer.block("else:"):
-                writer.emit("if n > 127:", "    n, p = read_varint(b, p - 1)")
-                if not known:
-                    writer.emit(f"{target}.unknown_tags, p, g = read_unknown_tags(b, p, n, g)")
-        if known:
+            if not known:
+                writer.emit(
+                    "if b[p]:",
+                    f"    {target}.unknown_tags, p, g = read_unknown_tags(b, p, g)",
+                    "else:",
+                    f"    {target}.unknown_tags = None",
+                    "    p += 1",
+                )
+                return
+            writer.emit(
+                f"{target}.unknown_tags = None",
+                "n = b[p]",
+                "p += 1",
+                "if n > 127:",
+                "    n, p = read_varint(b, p - 1)",
+            )
             with writer.block("if n:"):
                 self._known_tags(known, target)
 
@@ -166,11 +173,9 @@ class DecoderSource:
         writer = self.writer
         unknown, tag, stop = writer.fresh("u"), writer.fresh("t"), writer.fresh("q")
         writer.emit(
-            "if n * 2 > e - p:",
-            "    bad_count(n, e - p)",
             "g -= n",
-            "if g < 0:",
-            "    over_budget()",
+            "if n * 2 > e - p or g < 0:",
+            "    bad_count(n, e - p, g)",
             f"{unknown} = []",
         )
         with writer.block("for _ in range(n):"):
@@ -183,7 +188,7 @@ class DecoderSource:
             )
             for index, field in enumerate(known):
                 test = f"{'elif' if index else 'if'} {tag} == {field.tag}:"
-                with writer.block(test), writer.field(field.attribute):
+                with writer.block(test), writer.sibling(field.attribute):
                     self._value(field, f"{target}.{field.attribute}")
                     self._flush()
                     writer.emit(f"if p != {stop}:", f"    bad_tag_size(p - {stop})")

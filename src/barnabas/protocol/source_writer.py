@@ -48,6 +48,14 @@ class SourceWriter:
         yield
         self._path.pop()
 
+    @contextmanager
+    def sibling(self, name: str) -> Iterator[None]:
+        """What is added inside serves the field `name` instead of the present one."""
+        present = self._path.pop()
+        self._path.append(name)
+        yield
+        self._path[-1] = present
+
     def fresh(self, prefix: str) -> str:
         """Return a variable name not used before."""
         self._names += 1
