@@ -1,7 +1,7 @@
 """Options and argument types that several commands share."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -9,10 +9,16 @@ from barnabas import __version__
 from barnabas.cli.client.address import parse_bootstrap
 from barnabas.cli.client.cluster import Cluster
 
+# Generic in newer releases of click only, and there for type checkers.
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:
+    ParamType = click.ParamType
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class BootstrapServers(click.ParamType):
+class BootstrapServers(ParamType):
     """HOST:PORT[,HOST:PORT...]"""
 
     name = "HOST:PORT,..."
@@ -28,7 +34,7 @@ class BootstrapServers(click.ParamType):
             self.fail(str(error), param, ctx)
 
 
-class KeyValue(click.ParamType):
+class KeyValue(ParamType):
     """KEY=VALUE"""
 
     name = "KEY=VALUE"
@@ -44,7 +50,7 @@ class KeyValue(click.ParamType):
         return key.strip(), text
 
 
-class TopicName(click.ParamType):
+class TopicName(ParamType):
     """A topic; completion asks the broker for the names."""
 
     name = "topic"

@@ -36,10 +36,10 @@ class CommandFailed(click.ClickException):
 class LazyGroup(click.Group):
     """Knows its commands' names and one-line helps without importing them."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return sorted(_COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         found = _COMMANDS.get(cmd_name)
         if found is None:
             return None

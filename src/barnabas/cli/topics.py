@@ -61,6 +61,7 @@ def _summary(topic: TopicInfo) -> dict[str, Any]:
 @bootstrap_option
 @output_option
 def create(
+    *,
     topic: str,
     partitions: int | None,
     replication_factor: int | None,

@@ -6,7 +6,7 @@ from typing import Any
 
 from barnabas.base.errors import ErrorCode
 from barnabas.cli.client.cluster import Cluster
-from barnabas.cli.client.errors import BrokerError, UnsupportedByBroker
+from barnabas.cli.client.errors import BrokerError, UnsupportedByBrokerError
 from barnabas.protocol import messages
 
 LIST_OFFSETS = 2
@@ -161,7 +161,7 @@ def topic_configs(cluster: Cluster, topic: str) -> list[ConfigEntry] | None:
     )
     try:
         response = cluster.request_any(DESCRIBE_CONFIGS, request)
-    except UnsupportedByBroker:
+    except UnsupportedByBrokerError:
         return None
     result = response.results[0]
     if result.error_code == ErrorCode.UNSUPPORTED_VERSION:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from barnabas.base.errors import ErrorCode
 from barnabas.cli.client.connection import Connection
-from barnabas.cli.client.errors import BrokerError, ClientError, ConnectionLost
+from barnabas.cli.client.errors import BrokerError, ClientError, ConnectionLostError
 from barnabas.protocol import messages
 
 METADATA = 3
@@ -111,7 +111,7 @@ class Retry:
 
 def is_retriable(error: ClientError) -> bool:
     """Tell whether the same request may succeed a little later."""
-    return isinstance(error, ConnectionLost) or (isinstance(error, BrokerError) and error.retriable)
+    return isinstance(error, ConnectionLostError) or (isinstance(error, BrokerError) and error.retriable)
 
 
 class Cluster:
@@ -164,7 +164,7 @@ class Cluster:
         """Ask one broker once; a connection that failed is not used again."""
         try:
             return self.connection(node_id).request(api_key, request)
-        except ConnectionLost:
+        except ConnectionLostError:
             self.drop(node_id)
             raise
 
@@ -193,7 +193,7 @@ class Cluster:
         if self._controller < 0 or self._controller not in self._addresses:
             self.refresh([])
         if self._controller < 0:
-            raise ConnectionLost("the cluster has no controller now")
+            raise ConnectionLostError("the cluster has no controller now")
         return self._controller
 
     def connection(self, node_id: int) -> Connection:
@@ -202,7 +202,7 @@ class Cluster:
         if connection is None:
             address = self._addresses.get(node_id)
             if address is None:
-                raise ConnectionLost(f"broker {node_id} is not known to the cluster")
+                raise ConnectionLostError(f"broker {node_id} is not known to the cluster")
             connection = self._connections[node_id] = self._connect(*address)
         return connection
 
@@ -272,10 +272,10 @@ class Cluster:
                 try:
                     self._any = self._connect(host, port)
                     break
-                except ConnectionLost as error:
+                except ConnectionLostError as error:
                     failures.append(str(error))
             else:
-                raise ConnectionLost("; ".join(dict.fromkeys(failures)))
+                raise ConnectionLostError("; ".join(dict.fromkeys(failures)))
         return self._any
 
     def _connect(self, host: str, port: int) -> Connection:

@@ -10,8 +10,14 @@ from typing import Any
 
 from barnabas.base.errors import DecodeError, ErrorCode
 from barnabas.cli.client.address import address_text
-from barnabas.cli.client.errors import ConnectionLost, NotKafka, UnsupportedByBroker, error_name
+from barnabas.cli.client.errors import (
+    ConnectionLostError,
+    NotKafkaError,
+    UnsupportedByBrokerError,
+    error_name,
+)
 from barnabas.protocol import messages
+from barnabas.protocol.frames import decode_response_header, encode_request_header
 
 RESPONSE_BYTES_MAX = 512 * 1024 * 1024
 """Above any answer we ask for (fetches are asked to stay below 64 MiB, but one batch may be larger);
@@ -55,13 +61,14 @@ class Conversation:
         Returns:
             None when done; else the version to ask again with (KIP-511: error 35 carries the range).
         Raises:
-            NotKafka: another error.
+            NotKafkaError: another error.
         """
         ranges = {entry.api_key: (entry.min_version, entry.max_version) for entry in response.api_keys}
         if response.error_code == ErrorCode.UNSUPPORTED_VERSION:
-            return min(ranges.get(API_VERSIONS, (0, 0))[1], _newest(messages.BY_KEY[API_VERSIONS]))
+            theirs: int = ranges.get(API_VERSIONS, (0, 0))[1]
+            return min(theirs, _newest(messages.BY_KEY[API_VERSIONS]))
         if response.error_code:
-            raise NotKafka(f"the broker refused ApiVersions: {error_name(response.error_code)}")
+            raise NotKafkaError(f"the broker refused ApiVersions: {error_name(response.error_code)}")
         self._versions = ranges
         return None
 
@@ -69,18 +76,18 @@ class Conversation:
         """Return the newest version that both sides speak.
 
         Raises:
-            UnsupportedByBroker: there is none.
+            UnsupportedByBrokerError: there is none.
         """
         assert self._versions is not None, "no handshake yet"
         spec = messages.BY_KEY[api_key]
         theirs = self._versions.get(api_key)
         if theirs is None:
-            raise UnsupportedByBroker(f"the broker does not offer {spec.name}")
+            raise UnsupportedByBrokerError(f"the broker does not offer {spec.name}")
         oldest, newest = spec.valid_versions[0], _newest(spec)
         version = min(theirs[1], newest)
         if version < max(theirs[0], oldest):
             ours = f"{oldest}-{newest}"
-            raise UnsupportedByBroker(
+            raise UnsupportedByBrokerError(
                 f"{spec.name}: the broker speaks versions {theirs[0]}-{theirs[1]}, this client {ours}"
             )
         return version
@@ -90,15 +97,9 @@ class Conversation:
         return self._frame(api_key, self.version_of(api_key) if version is None else version, request)
 
     def _frame(self, api_key: int, version: int, request: Any) -> list[bytes]:
-        spec = messages.BY_KEY[api_key]
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
-        header = messages.RequestHeader(
-            request_api_key=api_key,
-            request_api_version=version,
-            correlation_id=correlation_id,
-            client_id=self._client_id,
-        ).encode(2 if _is_flexible(spec, version) else 1)
+        header = encode_request_header(api_key, version, correlation_id, self._client_id)
         body = request.encode(version)
         if api_key != _PRODUCE or request.acks != 0:
             self._waiting.append((correlation_id, api_key, version))
@@ -108,30 +109,24 @@ class Conversation:
         """Decode the next answer; `frame` is without its length.
 
         Raises:
-            NotKafka: bytes that are no answer, or the answer to something else.
+            NotKafkaError: bytes that are no answer, or the answer to something else.
         """
         correlation_id, api_key, version = self._waiting.popleft()
         spec = messages.BY_KEY[api_key]
-        # ApiVersions answers always carry header v0: a client must be able to read an unexpected one.
-        flexible = _is_flexible(spec, version) and api_key != API_VERSIONS
         try:
-            header, end = messages.ResponseHeader.decode_from(frame, 1 if flexible else 0, 0)
-            if header.correlation_id != correlation_id:
-                raise NotKafka(f"answer {header.correlation_id} came where {correlation_id} was due")
-            if api_key == API_VERSIONS and frame[end : end + 2] == b"\x00\x23":
+            answered_id, end = decode_response_header(frame, api_key, version)
+            if answered_id != correlation_id:
+                raise NotKafkaError(f"answer {answered_id} came where {correlation_id} was due")
+            if api_key == API_VERSIONS and bytes(frame[end : end + 2]) == b"\x00\x23":
                 version = 0  # UNSUPPORTED_VERSION is answered in the oldest format
             return spec.response.decode(frame[end:], version)
         except DecodeError as error:
-            raise NotKafka(f"{spec.name} v{version}: malformed answer: {error}") from error
+            raise NotKafkaError(f"{spec.name} v{version}: malformed answer: {error}") from error
 
 
 def _newest(spec: messages.ApiSpec) -> int:
     """Return the newest released version."""
     return spec.valid_versions[-1] - int(spec.latest_unstable)
-
-
-def _is_flexible(spec: messages.ApiSpec, version: int) -> bool:
-    return spec.flexible_from is not None and version >= spec.flexible_from
 
 
 class Connection:
@@ -157,7 +152,7 @@ class Connection:
         try:
             self._socket = socket.create_connection((host, port), timeout=connect_timeout_s)
         except OSError as error:
-            raise ConnectionLost(f"cannot reach {self.address}: {error.strerror or error}") from error
+            raise ConnectionLostError(f"cannot reach {self.address}: {error.strerror or error}") from error
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.settimeout(request_timeout_s)
         try:
@@ -172,7 +167,7 @@ class Connection:
         if lower is not None:
             self._send(self._conversation.handshake_frame(lower))
             if self._conversation.handshake_answered(self.receive()) is not None:
-                raise NotKafka(f"{self.address} refuses every version of ApiVersions")
+                raise NotKafkaError(f"{self.address} refuses every version of ApiVersions")
 
     def fileno(self) -> int:
         """For select."""
@@ -200,7 +195,9 @@ class Connection:
         self._socket.settimeout(self._request_timeout_s + extra_wait_s)
         length = int.from_bytes(self._receive_exactly(4), "big", signed=True)
         if not 4 <= length <= RESPONSE_BYTES_MAX:
-            raise NotKafka(f"{self.address} does not answer like a Kafka broker (TLS, or another service?)")
+            raise NotKafkaError(
+                f"{self.address} does not answer like a Kafka broker (TLS, or another service?)"
+            )
         return self._conversation.response(self._receive_exactly(length))
 
     def request(self, api_key: int, request: Any, extra_wait_s: float = 0.0) -> Any:
@@ -217,7 +214,7 @@ class Connection:
         try:
             self._socket.sendall(b"".join(parts))
         except OSError as error:
-            raise ConnectionLost(f"{self.address}: {error.strerror or error}") from error
+            raise ConnectionLostError(f"{self.address}: {error.strerror or error}") from error
 
     def _receive_exactly(self, length: int) -> memoryview:
         buffer = memoryview(bytearray(length))
@@ -226,10 +223,10 @@ class Connection:
             try:
                 count = self._socket.recv_into(buffer[got:])
             except TimeoutError as error:
-                raise ConnectionLost(f"{self.address} did not answer in time") from error
+                raise ConnectionLostError(f"{self.address} did not answer in time") from error
             except OSError as error:
-                raise ConnectionLost(f"{self.address}: {error.strerror or error}") from error
+                raise ConnectionLostError(f"{self.address}: {error.strerror or error}") from error
             if count == 0:
-                raise ConnectionLost(f"{self.address} closed the connection")
+                raise ConnectionLostError(f"{self.address} closed the connection")
             got += count
         return buffer

@@ -13,9 +13,15 @@ from typing import Any
 from barnabas.base.errors import ErrorCode
 from barnabas.cli.client.cluster import Cluster
 from barnabas.cli.client.connection import Connection
-from barnabas.cli.client.errors import BrokerError, ClientError, ConnectionLost
+from barnabas.cli.client.errors import BrokerError, ClientError, ConnectionLostError
 from barnabas.protocol import messages
-from barnabas.protocol.record_batch import BatchHeader, iter_batches, parse_records
+from barnabas.protocol.record_batch import (
+    BatchHeader,
+    TimestampType,
+    crc_matches,
+    iter_batches,
+    parse_records,
+)
 
 FETCH = 1
 DEFAULT_MAX_WAIT_MS = 500
@@ -40,7 +46,7 @@ class ConsumedRecord:
     headers: tuple[tuple[str, bytes | None], ...]
 
 
-class OffsetGone(ClientError):
+class OffsetGoneError(ClientError):
     """The position is outside the log: before its start (deleted meanwhile) or behind its end."""
 
     def __init__(self, topic: str, partition: int, offset: int) -> None:
@@ -121,14 +127,14 @@ class Consumer:
         finds it right behind the last record it took.
 
         Raises:
-            OffsetGone: the position does not exist; set another one and go on.
+            OffsetGoneError: the position does not exist; set another one and go on.
             ClientError: failing for longer than the cluster's time-out.
         """
         try:
             self._ask_leaders()
             leader = self._next_ready()
             response = self._cluster.connection(leader).receive(self._max_wait_ms / 1000)
-        except ConnectionLost as error:
+        except ConnectionLostError as error:
             self._retry_later(error)
             return
         except BrokerError as error:
@@ -194,20 +200,20 @@ class Consumer:
         """Return a leader whose answer is there."""
         connections = {self._cluster.connection(leader): leader for leader in self._asked}
         if not connections:
-            raise ConnectionLost("no partition has a leader to read from")
+            raise ConnectionLostError("no partition has a leader to read from")
         if len(connections) == 1:
             return next(iter(connections.values()))
         readable, _, _ = select.select(
             list(connections), [], [], self._max_wait_ms / 1000 + self._cluster.timeout_s
         )
         if not readable:
-            raise ConnectionLost("no broker answered in time")
+            raise ConnectionLostError("no broker answered in time")
         return connections[readable[0]]
 
     def _failure(self, answer: Any) -> ClientError:
         partition = answer.partition_index
         if answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            return OffsetGone(self._topic, partition, self.positions[partition])
+            return OffsetGoneError(self._topic, partition, self.positions[partition])
         soon = True if answer.error_code in _STALE_METADATA else None
         return BrokerError(answer.error_code, f"{self._topic}-{partition}", retriable=soon)
 
@@ -225,22 +231,25 @@ class Consumer:
         aborted = AbortedTransactions(
             [(entry.first_offset, entry.producer_id) for entry in answer.aborted_transactions or ()]
         )
-        for batch in iter_batches(answer.records):
-            if self._check_crc and not batch.crc_matches():
+        records = answer.records
+        for position, batch in iter_batches(records, allow_partial_tail=True):
+            if self._check_crc and not crc_matches(records, position, batch):
                 raise ClientError(
                     f"{self._topic}-{partition}: the batch at offset {batch.base_offset} fails its CRC"
                 )
             if batch.is_control:
                 aborted.marker(batch)
             elif not (self._read_committed and aborted.hides(batch)):
-                yield from self._records_of(partition, batch)
+                yield from self._records_of(partition, records, position, batch)
             if partition not in self.positions:
                 return
-            self.positions[partition] = max(self.positions[partition], batch.last_offset + 1)
+            self.positions[partition] = max(self.positions[partition], batch.next_offset)
 
-    def _records_of(self, partition: int, batch: Any) -> Iterator[ConsumedRecord]:
-        log_append_time = batch.is_log_append_time
-        for record in parse_records(batch):
+    def _records_of(
+        self, partition: int, buffer: memoryview, position: int, batch: BatchHeader
+    ) -> Iterator[ConsumedRecord]:
+        log_append_time = batch.timestamp_type is TimestampType.LOG_APPEND_TIME
+        for record in parse_records(buffer, position, batch):
             offset = record.offset
             if offset < self.positions[partition]:
                 continue
@@ -248,7 +257,7 @@ class Consumer:
                 self._topic,
                 partition,
                 offset,
-                batch.max_timestamp if log_append_time else record.timestamp,
+                record.timestamp,
                 log_append_time,
                 record.key,
                 record.value,

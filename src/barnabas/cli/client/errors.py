@@ -34,15 +34,15 @@ class ClientError(Exception):
     """Base of all; its text is meant to be shown as it is."""
 
 
-class ConnectionLost(ClientError):
+class ConnectionLostError(ClientError):
     """The broker could not be reached, closed the connection, or stayed silent too long."""
 
 
-class NotKafka(ClientError):
+class NotKafkaError(ClientError):
     """Something answered, but not in Kafka's protocol."""
 
 
-class UnsupportedByBroker(ClientError):
+class UnsupportedByBrokerError(ClientError):
     """Broker and client share no version of an API."""
 
 

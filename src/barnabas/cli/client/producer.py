@@ -15,10 +15,11 @@ from typing import Any
 from barnabas.base.errors import ErrorCode
 from barnabas.cli.client.cluster import Cluster, TopicInfo
 from barnabas.cli.client.connection import Connection
-from barnabas.cli.client.errors import BrokerError, ClientError, ConnectionLost, UnsupportedByBroker
+from barnabas.cli.client.errors import BrokerError, ClientError, ConnectionLostError, UnsupportedByBrokerError
 from barnabas.cli.client.partitioner import partition_of
 from barnabas.protocol import messages
-from barnabas.protocol.record_batch import BatchBuilder
+from barnabas.protocol.compression import Codec
+from barnabas.protocol.record_batch_builder import BatchBuilder
 
 PRODUCE = 0
 INIT_PRODUCER_ID = 22
@@ -28,6 +29,8 @@ MAX_IN_FLIGHT = 5
 DEFAULT_BATCH_BYTES = 256 * 1024
 _SEQUENCE_MASK = 0x7FFFFFFF
 _NO_PRODUCER = (-1, -1)
+_RECORD_OVERHEAD_BYTES = 32
+_UTF8_BYTES_MAX = 4
 _TRANSACTION_TIMEOUT_MS = 60_000
 
 # With idempotence these follow from an earlier batch's failure, and heal when that one is sent again.
@@ -43,14 +46,12 @@ class PendingBatch:
     partition: int
     records: bytes
     count: int
-    base_sequence: int
     tries: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
 class _Partition:
     builder: BatchBuilder | None = None
-    bytes_estimate: int = 0
     next_sequence: int = 0
     ready: deque[PendingBatch] = field(default_factory=deque)
 
@@ -68,7 +69,7 @@ class Accumulator:
         self,
         partitions: int,
         *,
-        codec: str = "none",
+        codec: Codec = Codec.NONE,
         producer: tuple[int, int] = _NO_PRODUCER,
         batch_bytes: int = DEFAULT_BATCH_BYTES,
     ) -> None:
@@ -90,21 +91,19 @@ class Accumulator:
     ) -> None:
         """Append a record to its partition's open batch."""
         state = self._partitions[partition]
-        size = 32 + len(key or b"") + len(value or b"")
+        size = _RECORD_OVERHEAD_BYTES + len(key or b"") + len(value or b"")
         for name, content in headers:
-            size += 8 + len(name) * 3 + len(content or b"")
-        if state.builder is not None and state.bytes_estimate + size > self._batch_bytes:
+            size += _RECORD_OVERHEAD_BYTES + len(name) * _UTF8_BYTES_MAX + len(content or b"")
+        if state.builder is not None and state.builder.size_bytes + size > self._batch_bytes:
             self._seal(partition)
         if state.builder is None:
             state.builder = self._new_builder(state)
-            state.bytes_estimate = 0
-        state.builder.append(timestamp_ms, key, value, headers)
-        state.bytes_estimate += size
+        state.builder.append(timestamp=timestamp_ms, key=key, value=value, headers=headers)
 
     def _new_builder(self, state: _Partition) -> BatchBuilder:
         producer_id, producer_epoch = self._producer
         return BatchBuilder(
-            compression=self._codec,
+            codec=self._codec,
             producer_id=producer_id,
             producer_epoch=producer_epoch,
             base_sequence=state.next_sequence if producer_id >= 0 else -1,
@@ -115,11 +114,9 @@ class Accumulator:
         builder = state.builder
         assert builder is not None
         state.builder = None
-        records = bytes(builder.build())
-        batch = PendingBatch(
-            partition=partition, records=records, count=builder.count, base_sequence=state.next_sequence
-        )
-        state.next_sequence = (state.next_sequence + builder.count) & _SEQUENCE_MASK
+        records = builder.build()
+        batch = PendingBatch(partition=partition, records=records, count=len(builder))
+        state.next_sequence = (state.next_sequence + len(builder)) & _SEQUENCE_MASK
         state.ready.append(batch)
         self.ready_bytes += len(records)
         if partition == self._sticky:
@@ -167,7 +164,7 @@ class Producer:
         topic: TopicInfo,
         *,
         acks: int = -1,
-        codec: str = "none",
+        codec: Codec = Codec.NONE,
         idempotent: bool | None = None,
         batch_bytes: int = DEFAULT_BATCH_BYTES,
         on_delivered: Callable[[int, int, int], None] | None = None,
@@ -179,9 +176,10 @@ class Producer:
         producer = _NO_PRODUCER
         if idempotent or (idempotent is None and acks == -1):
             producer = self._producer_id(required=bool(idempotent))
+        self.partitions = len(topic.partitions)
         self.idempotent = producer != _NO_PRODUCER
         self.accumulator = Accumulator(
-            len(topic.partitions), codec=codec, producer=producer, batch_bytes=batch_bytes
+            self.partitions, codec=codec, producer=producer, batch_bytes=batch_bytes
         )
         self._flying: dict[int, deque[list[PendingBatch]]] = {}
         self._failed: list[PendingBatch] = []
@@ -201,7 +199,7 @@ class Producer:
 
         try:
             return self._cluster.retry.run(attempt, lambda: None)
-        except UnsupportedByBroker:
+        except UnsupportedByBrokerError:
             if required:
                 raise
             return _NO_PRODUCER
@@ -215,7 +213,10 @@ class Producer:
         headers: Headers = (),
         partition: int | None = None,
     ) -> None:
-        """Add a record; sends when a batch is full. Failures of earlier records are raised here or in flush."""
+        """Add a record, and send what is full.
+
+        Failures of earlier records are raised here or by flush.
+        """
         target = self.accumulator.choose_partition(key) if partition is None else partition
         self.accumulator.add(target, timestamp_ms, key, value, headers)
         if self.accumulator.ready_bytes:
@@ -254,7 +255,7 @@ class Producer:
             if self.delivered > delivered:
                 delivered = self.delivered
                 patience.progress()
-            patience.failed(self._last_failure or ConnectionLost("the cluster did not answer"))
+            patience.failed(self._last_failure or ConnectionLostError("the cluster did not answer"))
             self._cluster.forget_topic(self._topic)
 
     def _send_ready(self) -> None:
@@ -274,7 +275,7 @@ class Producer:
         try:
             connection = self._cluster.connection(leader)
             connection.send(PRODUCE, self._request(connection, batches))
-        except ConnectionLost as error:
+        except ConnectionLostError as error:
             self._lost(leader, error)
             self._failed += batches
             return
@@ -312,7 +313,7 @@ class Producer:
         flying = self._flying[leader]
         try:
             response = self._cluster.connection(leader).receive()
-        except ConnectionLost as error:
+        except ConnectionLostError as error:
             self._lost(leader, error)
             return
         sent = {batch.partition: batch for batch in flying.popleft()}
@@ -340,7 +341,7 @@ class Producer:
                 code, f"{self._topic}-{batch.partition}", answer.error_message, retriable=True
             )
 
-    def _lost(self, leader: int, error: ConnectionLost) -> None:
+    def _lost(self, leader: int, error: ConnectionLostError) -> None:
         """Take back everything that was in flight to a broker."""
         self._cluster.drop(leader)
         self._last_failure = error
