@@ -18,18 +18,21 @@ All arithmetic is on ints and bytes, in free functions, so that this file can be
 Rejected: decoding into Record objects (five times the cost), and trusting the header's max timestamp.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from barnabas.base.disk import Buffer
 from barnabas.base.errors import DecodeError
 from barnabas.protocol.records import RECORD_BYTES_MIN
-from barnabas.protocol.varint import decode_varint, decode_varlong
+from barnabas.protocol.varint import decode_varint, decode_varlong, encode_varint
 
 _RUN_RECORDS_MIN = 16
 """A run shorter than this costs more than walking its records one by one."""
 _RUN_COLUMNS_MAX = 48
 """Structural bytes of one record beyond which a run is not tried: very many headers."""
 _BACKOFF_MAX = 4096
+_COPY_RECORD_BYTES_MAX = 2048
+"""Mean record size up to which the records are copied for the walk."""
 
 # Zigzag offset deltas: 0-63 have one byte, to 8191 two, to 1048575 three. The columns of consecutive
 # deltas repeat: the low byte every 64, the middle one every 8192.
@@ -59,7 +62,7 @@ def summarize_records(section: Buffer, records_count: int) -> RecordsSummary:
     """Check the structure of all records that fill `section`, and sum them up.
 
     Args:
-        section: the uncompressed records; bytes or bytearray are fastest.
+        section: the uncompressed records.
         records_count: at least 1.
     Raises:
         DecodeError: malformed, cut, or bytes left over.
@@ -67,22 +70,19 @@ def summarize_records(section: Buffer, records_count: int) -> RecordsSummary:
     end = len(section)
     if records_count < 1 or records_count * RECORD_BYTES_MIN > end:
         raise DecodeError(f"{records_count} records cannot fit into {end} bytes")
-    data = _fast_to_index(section, records_count)
     state = _Walk()
-    try:
-        _walk(data, end, records_count, state)
-    except IndexError:
-        raise DecodeError(f"record is cut at byte {end}") from None
+    if isinstance(section, bytes):
+        position = _walk(section, end, records_count, state)
+    elif end <= records_count * _COPY_RECORD_BYTES_MAX:
+        # Indexing a memoryview costs twice as much as indexing bytes: for small records a copy pays.
+        position = _walk(bytes(section), end, records_count, state)
+    else:
+        position = _walk_large(section, end, records_count, state)
+    if position != end:
+        raise DecodeError(f"{end - position} bytes are left behind {records_count} records")
     return RecordsSummary(
         state.delta_max, state.delta_max_index, state.delta_min, state.keyless_index, state.misplaced_index
     )
-
-
-def _fast_to_index(section: Buffer, records_count: int) -> bytes | bytearray:
-    if isinstance(section, memoryview):
-        # Indexing a memoryview costs twice as much as indexing bytes: for small records the copy pays.
-        return bytes(section)
-    return section
 
 
 class _Walk:
@@ -98,33 +98,68 @@ class _Walk:
         self.misplaced_index = -1
 
 
-def _walk(data: bytes | bytearray, end: int, count: int, state: _Walk) -> None:
+def _walk(data: bytes, end: int, count: int, state: _Walk) -> int:
+    """Walk small records, in runs where they allow it; return the position behind them."""
     index = 0
     position = 0
     next_try = 0
     backoff = 1
-    while index < count:
-        stop = count if count < next_try else next_try
-        if index < stop:
-            index, position = _walk_singles(data, position, end, index, stop, state)
-            continue
-        length, next_position = _walk_run(data, position, end, index, count, state)
-        if length:
-            index += length
-            position = next_position
-            backoff = 1
-            next_try = index
-        else:
-            next_try = index + backoff
-            backoff = backoff * 2 if backoff < _BACKOFF_MAX else backoff
-    if position != end:
-        raise DecodeError(f"{end - position} bytes are left behind {count} records")
+    try:
+        while index < count:
+            if index < next_try:
+                stop = min(count, next_try)
+                position = _walk_singles(data, position, end, index, stop, state)
+                index = stop
+                continue
+            length, behind = _walk_run(data, position, end, index, count, state)
+            if length:
+                index += length
+                position = behind
+                backoff = 1
+                next_try = index
+            else:
+                next_try = index + backoff
+                backoff = min(backoff * 2, _BACKOFF_MAX)
+    except IndexError:
+        raise DecodeError(f"record is cut at byte {end}") from None
+    return position
 
 
-def _walk_singles(
-    data: bytes | bytearray, position: int, end: int, index: int, stop: int, state: _Walk
-) -> tuple[int, int]:
-    """Walk records one by one up to `stop`; return where it stands."""
+def _walk_large(data: Buffer, end: int, count: int, state: _Walk) -> int:
+    """Walk records whose bytes are too many to copy: what a few calls per record cost is nothing there."""
+    position = 0
+    for index in range(count):
+        position, delta, offset_delta, has_key = _read_record(data, position, end)
+        if delta > state.delta_max:
+            state.delta_max, state.delta_max_index = delta, index
+        state.delta_min = min(state.delta_min, delta)
+        if offset_delta != index and state.misplaced_index < 0:
+            state.misplaced_index = index
+        if not has_key and state.keyless_index < 0:
+            state.keyless_index = index
+    return position
+
+
+def _read_record(data: Buffer, position: int, end: int) -> tuple[int, int, int, bool]:
+    """Check one record; return (position behind, timestamp delta, offset delta, has a key)."""
+    size, position = decode_varint(data, position, end)
+    record_end = position + size
+    if size < RECORD_BYTES_MIN - 1 or record_end > end:
+        raise DecodeError(f"record of {size} bytes at byte {position}, {end - position} are left")
+    delta, position = decode_varlong(data, position + 1, record_end)
+    offset_delta, position = decode_varint(data, position, record_end)
+    key_size, position = decode_varint(data, position, record_end)
+    position += max(key_size, 0)
+    value_size, position = decode_varint(data, position, record_end)
+    position += max(value_size, 0)
+    _check_headers(data, position, record_end)
+    return record_end, delta, offset_delta, key_size >= 0
+
+
+def _walk_singles(  # noqa: PLR0912, PLR0915, PLR0917 - one flat loop: a call per field would double its cost
+    data: bytes, position: int, end: int, index: int, stop: int, state: _Walk
+) -> int:
+    """Walk records one by one up to `stop`; return the position behind them."""
     delta_max, delta_max_index, delta_min = state.delta_max, state.delta_max_index, state.delta_min
     while index < stop:
         raw = data[position]
@@ -156,7 +191,7 @@ def _walk_singles(
         if delta > delta_max:
             delta_max = delta
             delta_max_index = index
-        if delta < delta_min:
+        if delta < delta_min:  # noqa: PLR1730 - min() is a call
             delta_min = delta
 
         raw = data[position]
@@ -204,10 +239,10 @@ def _walk_singles(
         position = record_end
         index += 1
     state.delta_max, state.delta_max_index, state.delta_min = delta_max, delta_max_index, delta_min
-    return index, position
+    return position
 
 
-def _check_headers(data: bytes | bytearray, position: int, end: int) -> None:
+def _check_headers(data: Buffer, position: int, end: int) -> None:
     count, position = decode_varint(data, position, end)
     if count < 0 or count * 2 > end - position:
         raise DecodeError(f"{count} headers at byte {position}, {end - position} bytes are left")
@@ -237,7 +272,7 @@ class _Shape(NamedTuple):
     has_key: bool
 
 
-def _record_shape(data: bytes | bytearray, start: int, end: int) -> _Shape:
+def _record_shape(data: bytes, start: int, end: int) -> _Shape:
     """Read one record whole, noting its structural bytes."""
     size, position = decode_varint(data, start, end)
     record_end = position + size
@@ -270,8 +305,8 @@ def _record_shape(data: bytes | bytearray, start: int, end: int) -> _Shape:
     )
 
 
-def _walk_run(
-    data: bytes | bytearray, position: int, end: int, index: int, count: int, state: _Walk
+def _walk_run(  # noqa: PLR0912, PLR0917
+    data: bytes, position: int, end: int, index: int, count: int, state: _Walk
 ) -> tuple[int, int]:
     """Check a run of records of one shape from `position`; return (records, position behind), or (0, 0)."""
     size, body = decode_varint(data, position, end)
@@ -296,7 +331,7 @@ def _walk_run(
             length -= len(column.lstrip(byte))
             if length < _RUN_RECORDS_MIN:
                 return 0, 0
-    deltas: list[bytes | bytearray] = []
+    deltas: list[bytes] = []
     for place in range(shape.delta_start, shape.offset_start):
         column = data[position + place : position + length * stride : stride]
         # Every byte of a varint but the last has the high bit; so the widths are the same.
@@ -333,8 +368,8 @@ def _offset_width_end(index: int) -> int:
     return index  # a million records in one batch: walked singly from there on
 
 
-def _offsets_follow(
-    data: bytes | bytearray, position: int, stride: int, length: int, index: int, shape: _Shape
+def _offsets_follow(  # noqa: PLR0917
+    data: bytes, position: int, stride: int, length: int, index: int, shape: _Shape
 ) -> bool:
     """Tell whether the offset deltas of a run are index, index + 1, ..."""
     low = index % _TWO_BYTES_END
@@ -357,7 +392,7 @@ def _offsets_follow(
     )
 
 
-def _sum_up_deltas(columns: list[bytes | bytearray], index: int, state: _Walk) -> None:
+def _sum_up_deltas(columns: list[bytes], index: int, state: _Walk) -> None:
     """Add the non-negative deltas of a run, given as columns from the lowest byte to the highest."""
     columns.reverse()
     for wants_max in (True, False):
@@ -373,7 +408,7 @@ def _sum_up_deltas(columns: list[bytes | bytearray], index: int, state: _Walk) -
             state.delta_min = delta
 
 
-def _extreme_index(columns: list[bytes | bytearray], wants_max: bool) -> int:
+def _extreme_index(columns: list[bytes], wants_max: bool) -> int:
     """Return the first index of the largest (or smallest) value, columns given highest byte first.
 
     Timestamps mostly rise, so that the records with the extreme high byte stand together and the next
@@ -392,7 +427,7 @@ def _extreme_index(columns: list[bytes | bytearray], wants_max: bool) -> int:
     return start
 
 
-def _extreme_byte(part: bytes | bytearray, wants_max: bool) -> int:
+def _extreme_byte(part: bytes, wants_max: bool) -> int:
     """Return the largest or smallest byte; at C speed when it is the last, respectively the first."""
     if wants_max:
         guess = part[-1]
@@ -404,3 +439,43 @@ def _extreme_byte(part: bytes | bytearray, wants_max: bool) -> int:
 
 
 _ALL_BYTES = bytes(range(0x100))
+
+
+def iter_record_facts(section: Buffer, records_count: int) -> Iterator[tuple[int, int, bool]]:
+    """Yield (index, timestamp delta, has a key) of each record, for naming the wrong ones.
+
+    Nothing is kept of a record once it was yielded, so that a batch of millions of tiny records cannot
+    be turned into millions of objects.
+
+    Args:
+        section: has passed `summarize_records` with the same count.
+    """
+    end = len(section)
+    position = 0
+    for index in range(records_count):
+        position, delta, _, has_key = _read_record(section, position, end)
+        yield index, delta, has_key
+
+
+def renumber_records(section: Buffer, records_count: int) -> bytes:
+    """Return the records with offset deltas 0, 1, 2, ...
+
+    Args:
+        section: has passed `summarize_records` with the same count.
+    """
+    view = memoryview(section)
+    end = len(section)
+    renumbered = bytearray()
+    position = 0
+    for index in range(records_count):
+        size, start = decode_varint(section, position, end)
+        record_end = start + size
+        _, offset_start = decode_varlong(section, start + 1, record_end)
+        _, key_start = decode_varint(section, offset_start, record_end)
+        offset_delta = encode_varint(index)
+        renumbered += encode_varint(size - (key_start - offset_start) + len(offset_delta))
+        renumbered += view[start:offset_start]
+        renumbered += offset_delta
+        renumbered += view[key_start:record_end]
+        position = record_end
+    return bytes(renumbered)

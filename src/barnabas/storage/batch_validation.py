@@ -1,0 +1,362 @@
+"""What a leader checks of the records a client produces, and what it changes in them (P2, P3).
+
+The order of checks and the error codes are those of Apache Kafka 4.4, asked on the wire. The usual batch
+passes through untouched: only its first 16 bytes (base offset, length, leader epoch) are written anew by
+the log, and what follows goes to disk as the view of the request frame it came in. A batch whose
+timestamp fields change gets a new 61-byte header before the same records. Only another
+`compression.type` or wrong offset deltas make new record bytes.
+
+Records are looked at by `summarize_records`, which makes no objects; records that break a rule are
+looked for one by one only after the summary says that there are some.
+
+On purpose different from Apache Kafka 4.4:
+- Malformed records or a malformed compressed stream: INVALID_RECORD. There some of these are
+  UNKNOWN_SERVER_ERROR, and bytes left behind a compressed stream are let through.
+- An attribute that names no codec: UNSUPPORTED_COMPRESSION_TYPE, there UNKNOWN_SERVER_ERROR.
+- Offset deltas that are not 0, 1, 2, ...: the records are renumbered, as Kafka does when it recompresses.
+  Otherwise Kafka stores an uncompressed batch as it came, so that consumers see offsets that belong to
+  other batches, and answers UNKNOWN_SERVER_ERROR to a compressed one.
+- The LogAppendTime bit from a client is refused always (P3). Kafka lets it through on a CreateTime topic
+  and takes the header's max timestamp for every record's.
+- At most RECORD_ERRORS_MAX record errors are named.
+"""
+
+from dataclasses import dataclass
+
+from barnabas.base import limits
+from barnabas.base.disk import Buffer
+from barnabas.base.errors import ApiError, DecodeError, ErrorCode
+from barnabas.protocol.compression import Codec, compress, decompress
+from barnabas.protocol.record_batch import (
+    CODEC_MASK,
+    CONTROL_BIT,
+    HEADER,
+    HEADER_BYTES,
+    LENGTH,
+    LOG_OVERHEAD_BYTES,
+    MAGIC,
+    NO_TIMESTAMP,
+    PREFIX,
+    TIMESTAMP_TYPE_BIT,
+    BatchHeader,
+    TimestampType,
+    crc_matches,
+    restamped_header,
+)
+from barnabas.protocol.record_walk import (
+    RecordsSummary,
+    iter_record_facts,
+    renumber_records,
+    summarize_records,
+)
+from barnabas.protocol.records import wrap_int64
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.producer_state import AppendOrigin
+
+RECORD_ERRORS_MAX = 1000
+"""Record errors one partition's answer names: a batch may hold millions of records, all of them wrong."""
+
+_MAGIC_POSITION = 16
+_LENGTH_MIN = 14  # of any magic
+_INT64_MAX = (1 << 63) - 1
+_ZSTD_VERSION_MIN = 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationRules:
+    """What a topic's configuration asks of produced records; the defaults are Kafka's."""
+
+    max_message_bytes: int = 1048588
+    """max.message.bytes: the largest batch, header and all, as it came and as it is stored."""
+    is_compacted: bool = False
+    """cleanup.policy contains compact: records need keys."""
+    timestamp_type: TimestampType = TimestampType.CREATE_TIME
+    """message.timestamp.type."""
+    timestamp_before_max_ms: int = _INT64_MAX
+    """message.timestamp.before.max.ms."""
+    timestamp_after_max_ms: int = 3600000
+    """message.timestamp.after.max.ms."""
+    codec: Codec | None = None
+    """compression.type; None is `producer`: whatever the batch has."""
+    compression_level: int | None = None
+    """compression.<codec>.level; None is the codec's default."""
+
+
+def validation_rules(config: LogConfig) -> ValidationRules:
+    """Return what a topic's configuration asks; made once per configuration, not per batch."""
+    name = config.compression_type
+    codec = None if name == "producer" else Codec.NONE if name == "uncompressed" else Codec[name.upper()]
+    levels = {
+        Codec.GZIP: config.compression_gzip_level,
+        Codec.LZ4: config.compression_lz4_level,
+        Codec.ZSTD: config.compression_zstd_level,
+    }
+    return ValidationRules(
+        max_message_bytes=config.max_message_bytes,
+        is_compacted=config.compact,
+        timestamp_type=TimestampType[config.message_timestamp_type.name],
+        timestamp_before_max_ms=config.message_timestamp_before_max_ms,
+        timestamp_after_max_ms=config.message_timestamp_after_max_ms,
+        codec=codec,
+        compression_level=None if codec is None else levels.get(codec),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordError:
+    """One refused record of a batch (KIP-467)."""
+
+    batch_index: int
+    message: str
+
+
+class RecordsRejectedError(ApiError):
+    """A batch refused for some of its records: all of them are refused with it (KIP-467)."""
+
+    def __init__(self, code: ErrorCode, message: str, record_errors: list[RecordError]) -> None:
+        super().__init__(code, message)
+        self.record_errors = record_errors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidatedBatch:
+    """A batch fit to be appended, but for its base offset and leader epoch."""
+
+    header: BatchHeader
+    """As it is going to be stored, with base offset 0: count, last offset delta, producer fields."""
+    parts: tuple[Buffer, ...]
+    """The batch, one part behind the other; the first holds at least the header. Views of the frame where
+    nothing changed."""
+    max_timestamp: int
+    """Of all records, computed; the append time on a LogAppendTime topic; -1 when no record has one."""
+    max_timestamp_delta: int
+    """Offset delta of the first record that has it; the last record's on a LogAppendTime topic."""
+    log_append_time_ms: int
+    """What the produce response tells; -1 on a CreateTime topic."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes that the batch takes in the log."""
+        return self.header.batch_length + LOG_OVERHEAD_BYTES
+
+    def write_parts(self, base_offset: int, partition_leader_epoch: int) -> tuple[Buffer, ...]:
+        """Return the batch with its place in the log: a new prefix of 16 bytes, then views."""
+        prefix = PREFIX.pack(base_offset, self.header.batch_length, partition_leader_epoch)
+        return (prefix, memoryview(self.parts[0])[PREFIX.size :], *self.parts[1:])
+
+
+def validate_produced_records(
+    records: Buffer | None,
+    rules: ValidationRules,
+    *,
+    api_version: int,
+    now_ms: int,
+    origin: AppendOrigin = AppendOrigin.CLIENT,
+    decompressed_bytes_max: int = limits.DECOMPRESSED_BATCH_BYTES_MAX,
+) -> ValidatedBatch:
+    """Check the records field of one partition of a Produce request (P2) and stamp it (P3).
+
+    Args:
+        records: as decoded from the frame, which stays referenced by the result.
+        api_version: of the request; zstd needs 7 (KIP-110).
+        now_ms: wall time, for bounds and LogAppendTime.
+        origin: coordinators may write control batches.
+    Raises:
+        ApiError: CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, INVALID_RECORD, UNSUPPORTED_COMPRESSION_TYPE.
+        RecordsRejectedError: INVALID_RECORD or INVALID_TIMESTAMP, naming records.
+    """
+    frame = memoryview(records if records is not None else b"")
+    header = _only_batch(frame, api_version)
+    _check_header(header, frame, rules, origin)
+    stored = frame[HEADER_BYTES : header.batch_length + LOG_OVERHEAD_BYTES]
+    source_codec = Codec(header.attributes & CODEC_MASK)
+    try:
+        section: Buffer = stored
+        if source_codec is not Codec.NONE:
+            section = decompress(source_codec, stored, decompressed_bytes_max=decompressed_bytes_max)
+        summary = summarize_records(section, header.records_count)
+    except DecodeError as error:
+        raise ApiError(ErrorCode.INVALID_RECORD, f"malformed records: {error}") from None
+    _check_records(header, section, summary, rules, now_ms)
+
+    target_codec = source_codec if rules.codec is None else rules.codec
+    if target_codec is not source_codec or summary.misplaced_index >= 0:
+        return _rewritten(header, section, summary, target_codec, rules, now_ms)
+    max_timestamp, max_timestamp_delta = _max_timestamp(header, summary, rules, now_ms)
+    if max_timestamp != header.max_timestamp or rules.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        header = restamped_header(header, stored, rules.timestamp_type, max_timestamp)
+        parts: tuple[Buffer, ...] = (HEADER.pack(*header), stored)
+    else:
+        parts = (frame[: header.size_bytes],)
+    return _result(header, parts, max_timestamp, max_timestamp_delta, rules)
+
+
+def _only_batch(frame: memoryview, api_version: int) -> BatchHeader:
+    """Return the header of the one batch in `frame`; a cut batch behind it is no batch, as in Kafka."""
+    length = _whole_batch_length(frame, 0)
+    if length is None:
+        raise ApiError(ErrorCode.INVALID_RECORD, "the records hold no whole batch")
+    if frame[_MAGIC_POSITION] != MAGIC:
+        raise ApiError(
+            ErrorCode.INVALID_RECORD, f"magic {frame[_MAGIC_POSITION]}: only batches of magic 2 are taken"
+        )
+    if length < HEADER_BYTES - LOG_OVERHEAD_BYTES:
+        raise ApiError(ErrorCode.CORRUPT_MESSAGE, f"batch length {length} is shorter than a header")
+    header = BatchHeader._make(HEADER.unpack_from(frame))
+    codec_id = header.attributes & CODEC_MASK
+    if codec_id > Codec.ZSTD:
+        raise ApiError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"unknown compression type id {codec_id}")
+    if codec_id == Codec.ZSTD and api_version < _ZSTD_VERSION_MIN:
+        raise ApiError(
+            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce v7, this is v{api_version}"
+        )
+    if (
+        len(frame) > length + LOG_OVERHEAD_BYTES
+        and _whole_batch_length(frame, length + LOG_OVERHEAD_BYTES) is not None
+    ):
+        raise ApiError(ErrorCode.INVALID_RECORD, "the records hold more than one batch")
+    return header
+
+
+def _whole_batch_length(frame: memoryview, position: int) -> int | None:
+    """Return the length field of the batch at `position`; None when no whole batch is there."""
+    left = len(frame) - position
+    if left <= _MAGIC_POSITION:
+        return None
+    length: int = LENGTH.unpack_from(frame, position)[1]
+    if length < _LENGTH_MIN:
+        raise ApiError(ErrorCode.CORRUPT_MESSAGE, f"batch length {length} is shorter than any batch")
+    magic = frame[position + _MAGIC_POSITION]
+    if magic > MAGIC:
+        raise ApiError(ErrorCode.CORRUPT_MESSAGE, f"unknown magic {magic}")
+    return length if length + LOG_OVERHEAD_BYTES <= left else None
+
+
+def _check_header(
+    header: BatchHeader, frame: memoryview, rules: ValidationRules, origin: AppendOrigin
+) -> None:
+    """Check all that the header says, in Kafka's order."""
+    invalid = ErrorCode.INVALID_RECORD
+    if header.base_offset != 0:
+        raise ApiError(invalid, f"base offset is {header.base_offset}, a producer's is 0")
+    if header.size_bytes > rules.max_message_bytes:
+        raise ApiError(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"batch of {header.size_bytes} bytes, max.message.bytes is {rules.max_message_bytes}",
+        )
+    if not crc_matches(frame, 0, header):
+        raise ApiError(ErrorCode.CORRUPT_MESSAGE, f"checksum {header.crc:#010x} does not match the batch")
+    if header.last_offset_delta < 0:
+        raise ApiError(invalid, f"last offset delta is {header.last_offset_delta}")
+    if header.records_count <= 0:
+        raise ApiError(invalid, f"records count is {header.records_count}")
+    if header.records_count != header.last_offset_delta + 1:
+        raise ApiError(invalid, f"{header.records_count} records in offsets 0 to {header.last_offset_delta}")
+    if header.attributes & CONTROL_BIT and origin is AppendOrigin.CLIENT:
+        raise ApiError(invalid, "control batches are not for clients to write")
+    if header.producer_id >= 0 and header.base_sequence < 0:
+        raise ApiError(invalid, f"producer id {header.producer_id} with base sequence {header.base_sequence}")
+    if header.attributes & TIMESTAMP_TYPE_BIT:
+        raise ApiError(ErrorCode.INVALID_TIMESTAMP, "the timestamp type LogAppendTime is the broker's to set")
+
+
+def _check_records(
+    header: BatchHeader, section: Buffer, summary: RecordsSummary, rules: ValidationRules, now_ms: int
+) -> None:
+    """Raise RecordsRejectedError when the summary shows that some record breaks a rule."""
+    keyless = rules.is_compacted and summary.keyless_index >= 0
+    mistimed = False
+    lowest = header.base_timestamp + summary.timestamp_delta_min
+    highest = header.base_timestamp + summary.timestamp_delta_max
+    if rules.timestamp_type is TimestampType.CREATE_TIME:
+        # A sum beyond 64 bits wraps in Java; it is then looked at record by record.
+        mistimed = (
+            highest > now_ms + rules.timestamp_after_max_ms
+            or lowest < now_ms - rules.timestamp_before_max_ms
+            or highest > _INT64_MAX
+            or lowest < -_INT64_MAX - 1
+        )
+    if not (keyless or mistimed):
+        return
+    _name_wrong_records(header, section, rules, now_ms)
+    if mistimed and (highest > _INT64_MAX or lowest < -_INT64_MAX - 1):
+        raise ApiError(ErrorCode.INVALID_TIMESTAMP, "timestamps beyond 64 bits")
+
+
+def _name_wrong_records(header: BatchHeader, section: Buffer, rules: ValidationRules, now_ms: int) -> None:
+    highest = now_ms + rules.timestamp_after_max_ms
+    lowest = now_ms - rules.timestamp_before_max_ms
+    checks_time = rules.timestamp_type is TimestampType.CREATE_TIME
+    errors: list[RecordError] = []
+    total = 0
+    code = ErrorCode.INVALID_RECORD
+    for index, delta, has_key in iter_record_facts(section, header.records_count):
+        timestamp = wrap_int64(header.base_timestamp + delta)
+        if rules.is_compacted and not has_key:
+            message = "a record of a compacted topic needs a key"
+        elif checks_time and timestamp != NO_TIMESTAMP and not lowest <= timestamp <= highest:
+            code = ErrorCode.INVALID_TIMESTAMP
+            message = f"timestamp {timestamp} is not between {max(lowest, -_INT64_MAX - 1)} and {highest}"
+        else:
+            continue
+        total += 1
+        if len(errors) < RECORD_ERRORS_MAX:
+            errors.append(RecordError(batch_index=index, message=message))
+    if errors:
+        raise RecordsRejectedError(code, f"{total} of {header.records_count} records were refused", errors)
+
+
+def _max_timestamp(
+    header: BatchHeader, summary: RecordsSummary, rules: ValidationRules, now_ms: int
+) -> tuple[int, int]:
+    """Return the batch's max timestamp and the offset delta of the record that has it."""
+    if rules.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        return now_ms, header.last_offset_delta
+    timestamp = header.base_timestamp + summary.timestamp_delta_max
+    if timestamp <= NO_TIMESTAMP:
+        return NO_TIMESTAMP, header.last_offset_delta
+    return timestamp, summary.timestamp_delta_max_index
+
+
+def _rewritten(  # noqa: PLR0917
+    header: BatchHeader,
+    section: Buffer,
+    summary: RecordsSummary,
+    codec: Codec,
+    rules: ValidationRules,
+    now_ms: int,
+) -> ValidatedBatch:
+    """Make new record bytes: another codec, or offset deltas put right."""
+    if summary.misplaced_index >= 0:
+        section = renumber_records(section, header.records_count)
+    level = rules.compression_level if codec is rules.codec else None
+    stored: Buffer = section if codec is Codec.NONE else compress(codec, section, level)
+    size_bytes = HEADER_BYTES + len(stored)
+    if size_bytes > rules.max_message_bytes:
+        raise ApiError(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"batch of {size_bytes} bytes as stored, max.message.bytes is {rules.max_message_bytes}",
+        )
+    max_timestamp, max_timestamp_delta = _max_timestamp(header, summary, rules, now_ms)
+    header = header._replace(
+        batch_length=size_bytes - LOG_OVERHEAD_BYTES, attributes=header.attributes & ~CODEC_MASK | codec
+    )
+    header = restamped_header(header, stored, rules.timestamp_type, max_timestamp)
+    return _result(header, (HEADER.pack(*header), stored), max_timestamp, max_timestamp_delta, rules)
+
+
+def _result(
+    header: BatchHeader,
+    parts: tuple[Buffer, ...],
+    max_timestamp: int,
+    max_timestamp_delta: int,
+    rules: ValidationRules,
+) -> ValidatedBatch:
+    appended = rules.timestamp_type is TimestampType.LOG_APPEND_TIME
+    return ValidatedBatch(
+        header=header,
+        parts=parts,
+        max_timestamp=max_timestamp,
+        max_timestamp_delta=max_timestamp_delta,
+        log_append_time_ms=max_timestamp if appended else NO_TIMESTAMP,
+    )
