@@ -43,6 +43,10 @@ def decode_uvarint(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
 
 def decode_varint(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
     """Read a zigzag varint of 32 bits, as `decode_uvarint` does."""
+    if position < end:
+        raw = buffer[position]
+        if raw < 0x80:
+            return (raw >> 1) ^ -(raw & 1), position + 1
     raw, position = _decode(buffer, position, end, _INT32_BITS)
     return (raw >> 1) ^ -(raw & 1), position
 
