@@ -67,7 +67,16 @@ class BarnabasBroker:
     def command(self) -> list[str]:
         """The command line that start() runs."""
         listen = f"{self.host}:{self.port}"
-        line = [sys.executable, "-m", "barnabas", "serve", "--data-dir", str(self.data_dir), "--listen", listen]
+        line = [
+            sys.executable,
+            "-m",
+            "barnabas",
+            "serve",
+            "--data-dir",
+            str(self.data_dir),
+            "--listen",
+            listen,
+        ]
         for name, value in self._overrides.items():
             line += ["--override", f"{name}={value}"]
         return line
@@ -89,7 +98,11 @@ class BarnabasBroker:
         if found is None:
             status = self._process.poll()
             self.kill()
-            fate = f"did not say where it listens in {timeout_s} s" if status is None else f"exited with {status}"
+            fate = (
+                f"did not say where it listens in {timeout_s} s"
+                if status is None
+                else f"exited with {status}"
+            )
             raise AssertionError(f"barnabas {fate}; it said {said!r}, its log ends:\n{self.log_tail()}")
         self.port = int(found[2])
         self.start_s = time.monotonic() - began
@@ -136,6 +149,16 @@ class BarnabasBroker:
             self._process.kill()
             self._process.wait()
             self._forget()
+
+    def start_and_kill(self, after_s: float) -> None:
+        """Start and kill -9 after `after_s` seconds, however far it came."""
+        with self.log_path.open("ab") as log:
+            process = subprocess.Popen(
+                self.command(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log
+            )
+        time.sleep(after_s)
+        process.kill()
+        process.wait()
 
     def restart(self) -> None:
         """Stop cleanly and start again on the same port."""

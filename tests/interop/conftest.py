@@ -2,7 +2,6 @@
 
 import itertools
 import logging
-import os
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +10,7 @@ import pytest
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
-from tests import toolchain
+from tests import toolchain, under_test
 from tests.interop.client import Client
 from tests.interop.client_aiokafka import AiokafkaClient
 from tests.interop.client_confluent import ConfluentClient
@@ -31,13 +30,8 @@ _CLIENTS: dict[str, Callable[[], Client]] = {
 
 @pytest.fixture(scope="session")
 def bootstrap(request: pytest.FixtureRequest) -> str:
-    """Where the broker under test listens: Barnabas, or with BARNABAS_TEST_BROKER=kafka the oracle.
-
-    The second proves the tests, and that what they ask for is what Apache Kafka does.
-    """
-    chosen = os.environ.get("BARNABAS_TEST_BROKER", "barnabas")
-    assert chosen in ("barnabas", "kafka"), f"BARNABAS_TEST_BROKER={chosen}"
-    return str(request.getfixturevalue(chosen).bootstrap)
+    """Where the broker under test listens."""
+    return str(request.getfixturevalue(under_test.chosen()).bootstrap)
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ session fixture `kafka` and only make their own when they must restart it.
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import struct
@@ -44,6 +45,9 @@ COMPLAINTS = (
     "Ignoring unknown file",
 )
 """What kafka-dump-log prints when a file is wrong; it exits with 0 all the same."""
+
+_FALSE_GAP = re.compile(r"^Non-consecutive offsets in .*\n  -1 is followed by \d+\n(?!  )", re.MULTILINE)
+"""What it says of any sound uncompressed segment that does not begin at offset 0."""
 
 SIMPLE_LOGGER = "-Dorg.slf4j.simpleLogger"
 
@@ -108,7 +112,7 @@ def dump_log(*files: Path, deep: bool = True, index_sanity: bool = False, extra:
     if index_sanity:
         arguments.append("--index-sanity-check")
     done = run_tool(DUMP_LOG, *arguments)
-    said = done.stdout + done.stderr
+    said = _FALSE_GAP.sub("", done.stdout + done.stderr)
     bad = [line for line in said.splitlines() if any(word in line for word in COMPLAINTS)]
     assert not bad, "kafka-dump-log complains:\n" + "\n".join(bad)
     assert done.returncode == 0, f"kafka-dump-log failed:\n{said[-3000:]}"

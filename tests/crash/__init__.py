@@ -1,0 +1,1 @@
+"""Brokers that die at any moment, and what must be there afterwards."""
