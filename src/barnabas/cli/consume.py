@@ -1,5 +1,6 @@
 """`barnabas consume`: records of a topic to standard output."""
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -197,7 +198,7 @@ def command(
             _consume(
                 consumer,
                 render,
-                click.get_binary_stream("stdout"),
+                sys.stdout.buffer,
                 ends=ends,
                 records_max=max_messages,
                 idle_s=idle_exit,

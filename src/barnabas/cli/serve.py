@@ -7,9 +7,10 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from barnabas.cli.client.address import address_text, parse_address
+from barnabas.cli.client.address import DEFAULT_PORT, address_text, parse_address
 from barnabas.cli.main import EXIT_FAILURE, EXIT_OK, EXIT_USAGE
 from barnabas.cli.serve_options import ServeOptions
 
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from barnabas.server.broker import Broker
+    from barnabas.server.settings import Settings
 
 _DEFAULT_HOST = "localhost"
 _DATA_NAME = "barnabas"
 _PRIVATE_MODE = 0o700
 
 
-class _Usage(Exception):  # noqa: N818
+class _UsageError(Exception):
     """The options make no sense; the message says why."""
 
 
@@ -39,7 +41,7 @@ def serve(options: ServeOptions) -> int:
         if options.ephemeral:
             scratch = _make_scratch()
         return _serve(options, scratch, cpu_before_s, wall_s)
-    except _Usage as error:
+    except _UsageError as error:
         _complain(str(error))
         return EXIT_USAGE
     finally:
@@ -51,19 +53,8 @@ def serve(options: ServeOptions) -> int:
 
 def _serve(options: ServeOptions, scratch: str | None, cpu_before_s: float, wall_s: float) -> int:
     from barnabas.server.broker import Broker, StartError
-    from barnabas.server.settings import SettingsError, load_settings
 
-    try:
-        settings = load_settings(
-            files=[options.config] if options.config is not None else [],
-            environ=os.environ,
-            overrides=overrides(options, data_dir(options, scratch)),
-        )
-    except SettingsError as error:
-        raise _Usage(str(error)) from error
-    except OSError as error:
-        raise _Usage(f"{options.config}: {error.strerror or error}") from error
-    broker = Broker(settings)
+    broker = Broker(_settings(options, scratch))
     _stop_on_signals(broker)
     try:
         broker.start()
@@ -71,23 +62,99 @@ def _serve(options: ServeOptions, scratch: str | None, cpu_before_s: float, wall
         _complain(str(error))
         return EXIT_FAILURE
     for address in broker.addresses:
-        print(f"listening on {address_text(address.host, address.port)}", flush=True)  # noqa: T201
+        _say(f"listening on {address_text(address.host, address.port)}")
     # CPU time before this module ran stands for the interpreter's own start, which no clock of ours saw.
-    started_ms = (time.monotonic() - wall_s + cpu_before_s) * 1000
-    print(f"ready in {started_ms:.0f} ms", flush=True)  # noqa: T201
+    _say(f"ready in {(time.monotonic() - wall_s + cpu_before_s) * 1000:.0f} ms")
     return EXIT_OK if broker.run() else EXIT_FAILURE
 
 
-def data_dir(options: ServeOptions, scratch: str | None) -> str | None:
-    """Return the directory the options ask for; None leaves it to the file or the overrides."""
-    if scratch is not None:
-        return scratch
-    return options.data_dir
+def _settings(options: ServeOptions, scratch: str | None) -> "Settings":
+    from barnabas.server.settings import SettingsError, load_settings
+
+    files = [] if options.config is None else [options.config]
+    given = own_overrides(options, scratch)
+    try:
+        settings = load_settings(files=files, environ=os.environ, overrides=given)
+        defaults = missing_defaults({name for name, _, source in settings.entries() if source != "default"})
+        if defaults:
+            settings = load_settings(files=files, environ=os.environ, overrides=[*defaults, *given])
+    except SettingsError as error:
+        raise _UsageError(str(error)) from error
+    except OSError as error:
+        raise _UsageError(f"{options.config}: {error.strerror or error}") from error
+    return settings
 
 
-def default_data_dir(environ: dict[str, str] | os._Environ[str]) -> str:
+def own_overrides(options: ServeOptions, scratch: str | None) -> list[str]:
+    """Return KEY=VALUE lines for the options, the user's own overrides last, so that they win.
+
+    Args:
+        scratch: the directory of --ephemeral.
+    """
+    lines = []
+    directory = options.data_dir if scratch is None else scratch
+    if directory is not None:
+        lines.append(f"log.dirs={os.path.abspath(directory)}")
+    if options.listen is not None:
+        try:
+            host, port = parse_address(options.listen, default_port=None)
+        except ValueError as error:
+            raise _UsageError(f"--listen {error}") from None
+        lines.append(f"listeners=PLAINTEXT://{address_text(host, port)}")
+    return [*lines, *options.overrides]
+
+
+def missing_defaults(given: set[str]) -> list[str]:
+    """Return KEY=VALUE lines for what `serve` itself has a default for and nobody set.
+
+    Apache Kafka's own defaults (/tmp/kafka-logs, every interface) suit nobody's first try: the one loses
+    its data at the next boot, the other opens an unprotected port to the network.
+    """
+    lines = []
+    if not given & {"log.dirs", "log.dir"}:
+        lines.append(f"log.dirs={default_data_dir(os.environ)}")
+    if "listeners" not in given:
+        lines.append(f"listeners=PLAINTEXT://{_DEFAULT_HOST}:{DEFAULT_PORT}")
+    return lines
+
+
+def default_data_dir(environ: Mapping[str, str]) -> str:
     """Return `barnabas` under the user's data home, as the XDG base directories define it."""
     home = environ.get("XDG_DATA_HOME", "")
     if not os.path.isabs(home):  # the specification has relative ones ignored
         home = os.path.join(os.path.expanduser("~"), ".local", "share")
     return os.path.join(home, _DATA_NAME)
+
+
+def _make_scratch() -> str:
+    """Make a directory as tempfile.mkdtemp does, whose import costs 8 ms."""
+    path = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"{_DATA_NAME}-{os.urandom(8).hex()}")
+    try:
+        os.mkdir(path, _PRIVATE_MODE)
+    except OSError as error:
+        raise _UsageError(f"cannot make {path}: {error.strerror}") from error
+    return path
+
+
+def _stop_on_signals(broker: "Broker") -> None:
+    """Stop on the first signal, give up on what is in hand on the second, die on the third."""
+    count = 0
+
+    def stop(number: int, frame: "FrameType | None") -> None:
+        nonlocal count
+        del frame
+        count += 1
+        if count > 2:
+            os._exit(128 + number)
+        broker.stop(now=count == 2)
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)  # noqa: T201
+
+
+def _complain(line: str) -> None:
+    print(f"barnabas: {line}", file=sys.stderr, flush=True)  # noqa: T201

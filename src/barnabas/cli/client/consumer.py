@@ -7,8 +7,7 @@ session: a command line reads few partitions, and full requests are simpler than
 import select
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from barnabas.base.errors import ErrorCode
 from barnabas.cli.client.cluster import Cluster
@@ -32,9 +31,8 @@ DEFAULT_PARTITION_BYTES = 4 * 1024 * 1024
 _STALE_METADATA = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumedRecord:
-    """One record as it lies in the log. Positional, since one is made per record read."""
+class ConsumedRecord(NamedTuple):
+    """One record as it lies in the log. A tuple, since one is made per record read."""
 
     topic: str
     partition: int

@@ -1,0 +1,108 @@
+"""Records of the topics that Kafka itself writes, as JSON: metadata, groups, transactions, share groups.
+
+Names are those of Kafka's own dump tool, which are the message fields in camel case.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from barnabas.base.errors import DecodeError
+from barnabas.base.uuids import UUID_BYTES, uuid_text
+from barnabas.cli.record_text import bytes_to_json
+from barnabas.protocol import messages, schema
+from barnabas.protocol.records import Record
+from barnabas.protocol.varint import decode_uvarint
+
+_COORDINATOR_FILES = {
+    "__consumer_offsets": "group_records",
+    "__transaction_state": "transaction_records",
+    "__share_group_state": "share_records",
+}
+
+
+def decoder_for(topic: str | None) -> Callable[[Record], dict[str, Any]] | None:
+    """Return what decodes the records of a topic; None for topics of users."""
+    if topic == "__cluster_metadata":
+        return decode_metadata
+    file = _COORDINATOR_FILES.get(topic or "")
+    if file is None:
+        return None
+
+    def decode(record: Record) -> dict[str, Any]:
+        return _decode_coordinator(file, record)
+
+    return decode
+
+
+def decode_metadata(record: Record) -> dict[str, Any]:
+    """Return the type, version and fields of a KRaft record; control records have a key and none of it."""
+    if record.key is not None or record.value is None:
+        return {}
+    try:
+        end = len(record.value)
+        frame, position = decode_uvarint(record.value, 0, end)
+        record_type, position = decode_uvarint(record.value, position, end)
+        version, position = decode_uvarint(record.value, position, end)
+        if frame != 1 or record_type not in messages.METADATA_RECORDS:
+            return {"undecodable": f"frame {frame}, record type {record_type}"}
+        message = messages.METADATA_RECORDS[record_type]
+        decoded = message.decode(record.value[position:], version)
+    except (DecodeError, ValueError) as error:
+        return {"undecodable": str(error)}
+    return {"type": message.__name__, "version": version, "data": to_json(decoded)}
+
+
+@cache
+def _coordinator_names(file: str) -> dict[int, tuple[str, str]]:
+    """Return record type -> names of its key and value messages."""
+    keys: dict[int, str] = {}
+    values: dict[int, str] = {}
+    for head in schema.index().values():
+        if head.file == file and head.key is not None:
+            (keys if head.kind == "coordinator-key" else values)[head.key] = head.name
+    return {number: (name, values[number]) for number, name in keys.items() if number in values}
+
+
+def _decode_coordinator(file: str, record: Record) -> dict[str, Any]:
+    if record.key is None or len(record.key) < 2:
+        return {}
+    record_type = int.from_bytes(record.key[:2], "big", signed=True)
+    names = _coordinator_names(file).get(record_type)
+    if names is None:
+        return {"undecodable": f"record type {record_type}"}
+    try:
+        found: dict[str, Any] = {"type": names[0].removesuffix("Key")}
+        # The key of a group or transaction record has one version, whose place the record type takes.
+        found["key_data"] = to_json(getattr(messages, names[0]).decode(record.key[2:], 0))
+        if record.value is None:
+            found["data"] = None
+            return found
+        version = int.from_bytes(record.value[:2], "big", signed=True)
+        found["version"] = version
+        found["data"] = to_json(getattr(messages, names[1]).decode(record.value[2:], version))
+    except (DecodeError, ValueError) as error:
+        return {"undecodable": str(error)}
+    return found
+
+
+def to_json(value: Any) -> Any:
+    """Return a message as plain JSON values: uuids as text, bytes as a string or base64."""
+    if isinstance(value, messages.Struct):
+        return {
+            _camel_case(name): to_json(getattr(value, name))
+            for name in value.__slots__
+            if name != "unknown_tags"
+        }
+    if isinstance(value, list):
+        return [to_json(item) for item in value]
+    if isinstance(value, bytes) and len(value) == UUID_BYTES:
+        return uuid_text(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes_to_json(bytes(value))
+    return value
+
+
+def _camel_case(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)

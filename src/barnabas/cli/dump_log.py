@@ -1,0 +1,114 @@
+"""`barnabas dump-log`: what the files of a log hold, and whether it is right."""
+
+import json
+import os
+from typing import Any
+
+import click
+
+from barnabas.base.disk import OsDisk
+from barnabas.cli.dump.directory import DumpOptions, dump_file, files_under
+from barnabas.cli.dump.findings import Findings, Problem, Row, Tally
+from barnabas.cli.main import EXIT_FAILURE
+
+
+@click.command()
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True))
+@click.option("--deep-iteration", "deep", is_flag=True, help="Show and check the records of every batch.")
+@click.option("--print-data", is_flag=True, help="Show keys, values and headers (implies --deep-iteration).")
+@click.option("--raw", is_flag=True, help="Do not decode the records of Kafka's own topics.")
+@click.option("--check-only", is_flag=True, help="Show problems only.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Choice(["plain", "json"]),
+    default="plain",
+    show_default=True,
+    help="Lines for people, or one JSON object a line.",
+)
+def command(
+    *, paths: tuple[str, ...], deep: bool, print_data: bool, raw: bool, check_only: bool, output: str
+) -> None:
+    """Show and check segments, indexes, snapshots, checkpoints and metadata records.
+
+    PATH is a file, a partition's directory or a whole data directory. Checked are: the CRC and length of
+    every batch, that offsets rise, every index entry against the log beside it, snapshot checksums, counts.
+    With --deep-iteration every record too. Exit code 1 when something is damaged.
+
+    \b
+    Examples:
+      barnabas dump-log data/orders-0/00000000000000000000.log --print-data
+      barnabas dump-log data/orders-0 --check-only --deep-iteration
+      barnabas dump-log data/__cluster_metadata-0 --deep-iteration --output json
+    """
+    disk = OsDisk()
+    options = DumpOptions(deep=deep or print_data, print_data=print_data, decode=not raw)
+    tally = Tally()
+    show = _show_json if output == "json" else _show_plain
+    for path in paths:
+        for file in files_under(disk, path):
+            tally.files += 1
+            if output == "plain" and not check_only:
+                click.echo(f"{file}  {os.path.getsize(file)} bytes")
+            for finding in _readable(disk, file, options):
+                tally.add(file, finding)
+                if not check_only or (isinstance(finding, Problem) and finding.damage):
+                    show(file, finding)
+    if output == "plain":
+        _summarise(tally)
+    if tally.damaged:
+        click.get_current_context().exit(EXIT_FAILURE)
+
+
+def _readable(disk: OsDisk, path: str, options: DumpOptions) -> Findings:
+    """Yield the findings of a file; what cannot be read is damage and the next file's turn."""
+    try:
+        yield from dump_file(disk, path, options)
+    except OSError as error:
+        yield Problem(text=error.strerror or str(error))
+
+
+def _show_plain(path: str, finding: Row | Problem) -> None:
+    if isinstance(finding, Problem):
+        mark = "DAMAGE" if finding.damage else "note"
+        where = path if finding.position is None else f"{path} at byte {finding.position}"
+        click.echo(f"{mark}: {where}: {finding.text}")
+        return
+    indent = "    " if finding.kind == "record" else "  "
+    values = " ".join(f"{name}={_plain(value)}" for name, value in finding.values.items())
+    click.echo(f"{indent}{finding.kind} {values}")
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str) and not value.isprintable():
+        return json.dumps(value)
+    return str(value)
+
+
+def _show_json(path: str, finding: Row | Problem) -> None:
+    if isinstance(finding, Problem):
+        document: dict[str, Any] = {
+            "file": path,
+            "kind": "problem",
+            "damage": finding.damage,
+            "position": finding.position,
+            "text": finding.text,
+        }
+    else:
+        document = {"file": path, "kind": finding.kind, **finding.values}
+    click.echo(json.dumps(document, ensure_ascii=False))
+
+
+def _summarise(tally: Tally) -> None:
+    damage = sum(problem.damage for _, problem in tally.problems)
+    parts = [f"{tally.files} file{'' if tally.files == 1 else 's'}", f"{tally.batches} batches"]
+    if tally.records:
+        parts.append(f"{tally.records} records")
+    parts.append(f"{damage} problem{'' if damage == 1 else 's'}" if damage else "no damage found")
+    click.echo(", ".join(parts))
