@@ -11,6 +11,8 @@ from enum import Enum
 
 from barnabas.base.errors import ErrorCode
 from barnabas.base.region import FileSlice
+from barnabas.storage.offset_metadata import UNKNOWN_OFFSET_METADATA, LogOffsetMetadata
+from barnabas.storage.transaction_index import AbortedTransaction
 
 CONSUMER_REPLICA_ID = -1
 DEBUGGING_REPLICA_ID = -2
@@ -139,7 +141,7 @@ class FetchPartition:
         "topic_id",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - keywords cost a third more, for every partition
         self,
         topic: str,
         topic_id: bytes,
@@ -160,25 +162,16 @@ class FetchPartition:
         self.log_start_offset = log_start_offset
 
 
-class AbortedTransaction:
-    """One entry of a read_committed answer (F17)."""
-
-    __slots__ = ("first_offset", "producer_id")
-
-    def __init__(self, producer_id: int, first_offset: int) -> None:
-        self.producer_id = producer_id
-        self.first_offset = first_offset
-
-
 class FetchPartitionResult:
     """What one partition of a fetch gave. Offsets are -1 on errors.
 
     Attributes:
         records: None for none; whoever gets the result releases it (see `FetchOutcome.release`).
-        aborted_transactions: None unless read_committed.
+        aborted_transactions: None unless read_committed (F17).
         preferred_read_replica: -1 for none.
         diverging_epoch: (epoch, end offset) where the histories part, or None (F16).
-        leader_id, leader_epoch: the leader as far as known, -1 unless the error calls for it (KIP-951).
+        offset_metadata: where the fetch offset lies: where a fetch that parks counts its bytes from.
+        leader_id, leader_epoch: the leader as far as known when the error calls for it (KIP-951), else -1.
     """
 
     __slots__ = (
@@ -190,20 +183,34 @@ class FetchPartitionResult:
         "leader_epoch",
         "leader_id",
         "log_start_offset",
+        "offset_metadata",
         "preferred_read_replica",
         "records",
     )
 
-    error_code: ErrorCode
-    high_watermark: int
-    last_stable_offset: int
-    log_start_offset: int
-    aborted_transactions: Sequence[AbortedTransaction] | None
-    preferred_read_replica: int
-    diverging_epoch: tuple[int, int] | None
-    records: FileSlice | None
-    leader_id: int
-    leader_epoch: int
+    def __init__(  # noqa: PLR0917 - keywords cost a third more, for every partition
+        self,
+        error_code: ErrorCode,
+        high_watermark: int = UNKNOWN_OFFSET,
+        last_stable_offset: int = UNKNOWN_OFFSET,
+        log_start_offset: int = UNKNOWN_OFFSET,
+        offset_metadata: LogOffsetMetadata = UNKNOWN_OFFSET_METADATA,
+        records: FileSlice | None = None,
+        aborted_transactions: Sequence[AbortedTransaction] | None = None,
+        preferred_read_replica: int = NO_PREFERRED_REPLICA,
+        diverging_epoch: tuple[int, int] | None = None,
+    ) -> None:
+        self.error_code = error_code
+        self.high_watermark = high_watermark
+        self.last_stable_offset = last_stable_offset
+        self.log_start_offset = log_start_offset
+        self.offset_metadata = offset_metadata
+        self.records = records
+        self.aborted_transactions = aborted_transactions
+        self.preferred_read_replica = preferred_read_replica
+        self.diverging_epoch = diverging_epoch
+        self.leader_id = -1
+        self.leader_epoch = -1
 
 
 class FetchOutcome:
@@ -219,14 +226,27 @@ class FetchOutcome:
 
     __slots__ = ("answered_us", "parked_us", "reason", "records_bytes", "results")
 
-    results: list[FetchPartitionResult]
-    reason: FetchReason
-    records_bytes: int
-    parked_us: int
-    answered_us: int
+    def __init__(
+        self,
+        results: list[FetchPartitionResult],
+        reason: FetchReason,
+        records_bytes: int,
+        parked_us: int = -1,
+        answered_us: int = -1,
+    ) -> None:
+        self.results = results
+        self.reason = reason
+        self.records_bytes = records_bytes
+        self.parked_us = parked_us
+        self.answered_us = answered_us
 
     def release(self) -> None:
         """Give back every slice: for an answer that nobody will send."""
-        for result in self.results:
-            if result.records is not None:
-                result.records.release()
+        release_records(self.results)
+
+
+def release_records(results: Sequence[FetchPartitionResult]) -> None:
+    """Give back the slices of results that will not be sent (F22)."""
+    for result in results:
+        if result.records is not None:
+            result.records.release()

@@ -1,9 +1,36 @@
-"""Every partition this broker hosts, and the requests that span several of them."""
+"""Every request that spans partitions: fetch, append and their waiting, list offsets, delete records.
 
-from collections.abc import Callable, Hashable, Sequence
+Each call reads or writes at once and then either answers or parks what must wait. Who is woken by a change is
+decided here too: partitions only say what moved. Wakes come at the end of the loop's turn, so a produce to
+a hundred partitions, or a hundred produces in one turn, try each waiting fetch once.
 
-from barnabas.metadata.image import MetadataDelta
-from barnabas.replica.fetch import FetchOutcome, FetchParams, FetchPartition
+A queue between the network and this layer, as Apache Kafka has, was rejected: on one loop it only adds
+a turn.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from barnabas.base.clock import Clock
+from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.uuids import NULL_UUID
+from barnabas.metadata.image import MetadataDelta, MetadataImage
+from barnabas.replica.delayed_delete_records import DelayedDeleteRecords, DeleteRecordsReason
+from barnabas.replica.delayed_fetch import DelayedFetch, IsThrottled
+from barnabas.replica.delayed_produce import DelayedProduce
+from barnabas.replica.fetch import (
+    ClientMetadata,
+    FetchOutcome,
+    FetchParams,
+    FetchPartition,
+    FetchPartitionResult,
+    FetchReason,
+    release_records,
+)
+from barnabas.replica.hosted_partitions import HostedPartitions
+from barnabas.replica.list_offsets import end_offset_for_leader_epoch, list_offset
 from barnabas.replica.offset_requests import (
     DeleteRecordsPartition,
     DeleteRecordsResult,
@@ -13,15 +40,159 @@ from barnabas.replica.offset_requests import (
     ListOffsetsPartition,
     ListOffsetsResult,
 )
-from barnabas.replica.produce import AppendOrigin, AppendOutcome, AppendPartition
+from barnabas.replica.partition import LATEST_PRODUCE_VERSION, Partition, state_error
+from barnabas.replica.produce import (
+    INTERNAL_TOPICS,
+    AppendOutcome,
+    AppendPartition,
+    AppendPartitionResult,
+    AppendReason,
+)
+from barnabas.storage.batch_validation import RecordsRejectedError
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.log_manager import LogManager
+from barnabas.storage.offset_metadata import UNKNOWN_OFFSET_METADATA
+from barnabas.storage.producer_state import AppendOrigin
+from barnabas.timing.purgatory import TRIES_MAX_PER_TURN, Purgatory, PurgatoryStatistics
+from barnabas.timing.timer_wheel import TimerWheel
+
+SelectReplica = Callable[[ClientMetadata, Partition, int], int | None]
+"""Which replica a consumer should rather read from, given its metadata and fetch offset (KIP-392)."""
+
+_NONE: Final = ErrorCode.NONE
+_LEADER_TOLD_ON: Final = frozenset((ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaManagerStatistics:
+    """Gauges and counters for metrics and the web page.
+
+    Attributes:
+        fetches_by_reason: how often a fetch was answered for each reason (F46).
+    """
+
+    partition_count: int
+    leader_count: int
+    offline_partition_count: int
+    under_min_isr_partition_count: int
+    fetches_by_reason: dict[FetchReason, int]
+    fetch_purgatory: PurgatoryStatistics
+    produce_purgatory: PurgatoryStatistics
+    delete_records_purgatory: PurgatoryStatistics
 
 
 class ReplicaManager:
-    """Lookup, fetch, append, and what waits for them. All calls come from the loop's thread."""
+    """Lookup, fetch, append, and what waits for them. All calls come from the loop's thread.
 
-    def apply_delta(self, delta: MetadataDelta) -> None:
-        """Create, change and delete partitions as the image now says; complete whoever waited for what is gone."""
-        raise NotImplementedError
+    Args:
+        local_id: this broker's node id.
+        wheel: shared with others; its owner advances it.
+        call_soon: see Purgatory.
+        image: the live image; `apply_delta` is one of its subscribers.
+        log_config_for: the effective log configuration of a topic as the image has it now.
+        tries_max_per_turn: waiting operations tried in one turn of the loop.
+        select_replica: None: consumers are never sent elsewhere.
+        is_throttled: None: followers are never throttled.
+    """
+
+    def __init__(
+        self,
+        *,
+        local_id: int,
+        clock: Clock,
+        wheel: TimerWheel,
+        call_soon: Callable[[Callable[[], None]], None],
+        log_manager: LogManager,
+        image: MetadataImage,
+        log_config_for: Callable[[str], LogConfig],
+        tries_max_per_turn: int = TRIES_MAX_PER_TURN,
+        select_replica: SelectReplica | None = None,
+        is_throttled: IsThrottled | None = None,
+    ) -> None:
+        self._local_id = local_id
+        self._clock = clock
+        self._log_manager = log_manager
+        self._image = image
+        self._select_replica = select_replica
+        self._is_throttled = is_throttled
+        self.partitions = HostedPartitions(
+            local_id=local_id,
+            image=image,
+            log_manager=log_manager,
+            log_config_for=log_config_for,
+            now_ms=clock.monotonic_ms,
+        )
+        self._fetches = Purgatory("Fetch", wheel, call_soon, tries_max=tries_max_per_turn)
+        self._produces = Purgatory("Produce", wheel, call_soon, tries_max=tries_max_per_turn)
+        self._deletions = Purgatory("DeleteRecords", wheel, call_soon, tries_max=tries_max_per_turn)
+        self._fetch_reasons: Counter[FetchReason] = Counter()
+        # One bound method for all parked fetches, not one each.
+        self._answer_parked = self._answer_parked_fetch
+
+    # Partitions come and go
+
+    def start(self) -> None:
+        """Open every partition the image gives this broker; call once, when the logs are loaded."""
+        self.partitions.load()
+
+    def apply_delta(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """Create, change and delete partitions as the image now says; whoever waited for them is told.
+
+        Raises:
+            ApiError: a log could not be made for another reason than its disk.
+        """
+        assert image is self._image, "there is one image"
+        self._wake_all(self.partitions.apply_delta(delta))
+
+    def log_directory_failed(self, directory: LogDirectory) -> None:
+        """Take a directory's partitions offline; parked requests hear KAFKA_STORAGE_ERROR (F43)."""
+        self._wake_all(self.partitions.directory_failed(directory))
+
+    def bounds_moved(self, partition: Partition) -> None:
+        """Wake readers after a change that came from outside: LSO up at a transaction's end, say (F29)."""
+        self._fetches.check_later(partition)
+
+    def checkpoint_high_watermarks(self) -> None:
+        """Write every log directory's replication-offset-checkpoint."""
+        self._log_manager.checkpoint_high_watermarks(self.partitions.high_watermarks())
+
+    def shutdown(self) -> None:
+        """Answer what is parked, then checkpoint. Logs are closed by their manager."""
+        self._fetches.shutdown(FetchReason.SHUTDOWN)
+        self._produces.shutdown(AppendReason.SHUTDOWN)
+        self._deletions.shutdown(DeleteRecordsReason.SHUTDOWN)
+        self.checkpoint_high_watermarks()
+
+    def statistics(self) -> ReplicaManagerStatistics:
+        """Return gauges and counters; walks the partitions."""
+        leading = [partition for partition in self.partitions if partition.is_leader]
+        return ReplicaManagerStatistics(
+            partition_count=len(self.partitions),
+            leader_count=len(leading),
+            offline_partition_count=self.partitions.offline_count,
+            under_min_isr_partition_count=sum(len(p.isr) < p.min_insync_replicas for p in leading),
+            fetches_by_reason=dict(self._fetch_reasons),
+            fetch_purgatory=self._fetches.statistics(),
+            produce_purgatory=self._produces.statistics(),
+            delete_records_purgatory=self._deletions.statistics(),
+        )
+
+    # Connections
+
+    def complete_parked_fetches(self, owner: Hashable) -> int:
+        """Answer what is parked for a connection at once, with what is there (F33); return how many."""
+        return self._fetches.complete_owner(owner, FetchReason.NEXT_REQUEST)
+
+    def connection_gone(self, owner: Hashable) -> int:
+        """Drop everything parked for a connection, unanswered (F31); return how many."""
+        return (
+            self._fetches.cancel_owner(owner)
+            + self._produces.cancel_owner(owner)
+            + self._deletions.cancel_owner(owner)
+        )
+
+    # Fetch
 
     def fetch(
         self,
@@ -33,11 +204,205 @@ class ReplicaManager:
         """Read, then answer now (F15) or when one of the cases of F27 holds or max_wait_ms has passed.
 
         Args:
+            partitions: kept while parked; each partition once.
             respond: called exactly once, possibly before this returns; never after `connection_gone(owner)`.
                 It owns the slices of the outcome.
             owner: the connection, so that `connection_gone` finds what is parked for it.
         """
-        raise NotImplementedError
+        results, records_bytes, notable = self._read(params, partitions, is_first=True)
+        if params.max_wait_ms <= 0:
+            reason = FetchReason.NO_WAIT
+        elif not partitions:
+            reason = FetchReason.NOTHING_REQUESTED
+        elif records_bytes >= params.min_bytes:
+            reason = FetchReason.ENOUGH_BYTES
+        elif notable is not None:
+            reason = notable
+        else:
+            release_records(results)
+            self._park(params, partitions, results, respond, owner)
+            return
+        self._fetch_reasons[reason] += 1
+        respond(FetchOutcome(results, reason, records_bytes))
+
+    def _read(
+        self, params: FetchParams, requests: Sequence[FetchPartition], *, is_first: bool
+    ) -> tuple[list[FetchPartitionResult], int, FetchReason | None]:
+        """Read all partitions under the one shared limit (F6, F7).
+
+        Returns:
+            the results, the bytes of all records, and what of F15 besides bytes asks for an answer at once.
+        """
+        by_name = self.partitions.by_name
+        left = params.max_bytes
+        records_bytes = 0
+        notable: FetchReason | None = None
+        results: list[FetchPartitionResult] = []
+        is_plain = self._select_replica is None and not params.is_from_follower
+        try:
+            for request in requests:
+                partition = by_name.get((request.topic, request.partition))
+                max_bytes = request.max_bytes if request.max_bytes < left else left
+                if partition is None or request.topic_id not in (partition.topic_id, NULL_UUID):
+                    result = FetchPartitionResult(self._lookup_error(request, partition))
+                else:
+                    try:
+                        if is_plain:
+                            result = partition.read(request, params, max_bytes, records_bytes == 0)
+                        else:
+                            result = self._read_specially(
+                                partition, request, params, max_bytes, records_bytes == 0, is_first=is_first
+                            )
+                    except ApiError as error:
+                        result = FetchPartitionResult(error.code)
+                results.append(result)
+                records = result.records
+                if records is not None:
+                    records_bytes += records.length
+                    left = max(0, left - records.length)
+                elif result.offset_metadata is UNKNOWN_OFFSET_METADATA:
+                    notable = self._what_is_notable(request, result, notable)
+        except BaseException:
+            release_records(results)
+            raise
+        return results, records_bytes, notable
+
+    def _what_is_notable(
+        self, request: FetchPartition, result: FetchPartitionResult, so_far: FetchReason | None
+    ) -> FetchReason | None:
+        """Return what of F15 a result without a position calls for; an error outranks the rest."""
+        if result.error_code is not _NONE:
+            if result.error_code in _LEADER_TOLD_ON:
+                self._tell_leader(request.topic, request.partition, result)
+            return FetchReason.ERROR
+        if result.diverging_epoch is not None:
+            return so_far or FetchReason.DIVERGING_EPOCH
+        return so_far or FetchReason.PREFERRED_REPLICA
+
+    def _read_specially(
+        self,
+        partition: Partition,
+        request: FetchPartition,
+        params: FetchParams,
+        max_bytes: int,
+        min_one_message: bool,
+        *,
+        is_first: bool,
+    ) -> FetchPartitionResult:
+        """Read for a follower, or for a consumer that another replica may suit better.
+
+        Args:
+            is_first: not for a parked fetch, whose first read told the follower's state already.
+        """
+        if not params.is_from_follower:
+            return self._read_or_redirect(partition, request, params, max_bytes, min_one_message)
+        if self._is_throttled is not None and self._is_throttled(partition, params.replica_id):
+            max_bytes, min_one_message = 0, False
+        error = partition.access_error(request.current_leader_epoch, only_leader=True)
+        if error is not _NONE:
+            return FetchPartitionResult(error)
+        follower = partition.follower_for(request, params.replica_id)
+        log_end_offset = partition.log.log_end_offset
+        result = partition.read(request, params, max_bytes, min_one_message)
+        if not is_first or result.error_code is not _NONE or result.diverging_epoch is not None:
+            return result
+        try:
+            moved = partition.update_follower_fetch_state(
+                follower,
+                result.offset_metadata,
+                log_start_offset=request.log_start_offset,
+                now_ms=self._clock.monotonic_ms(),
+                leader_log_end_offset=log_end_offset,
+                broker_epoch=params.replica_epoch,
+            )
+        except ApiError:
+            release_records((result,))
+            raise
+        if moved:
+            self._wake(partition, high_watermark_moved=True)
+        return result
+
+    def _read_or_redirect(
+        self,
+        partition: Partition,
+        request: FetchPartition,
+        params: FetchParams,
+        max_bytes: int,
+        min_one_message: bool,
+    ) -> FetchPartitionResult:
+        client = params.client_metadata
+        if self._select_replica is not None and client is not None and partition.is_leader:
+            preferred = self._select_replica(client, partition, request.fetch_offset)
+            if preferred is not None and preferred != self._local_id:
+                error = partition.access_error(request.current_leader_epoch, only_leader=False)
+                if error is not _NONE:
+                    return FetchPartitionResult(error)
+                snapshot = partition.offset_snapshot()
+                return FetchPartitionResult(
+                    _NONE,
+                    snapshot.high_watermark.message_offset,
+                    snapshot.last_stable_offset.message_offset,
+                    snapshot.log_start_offset,
+                    preferred_read_replica=preferred,
+                )
+        return partition.read(request, params, max_bytes, min_one_message)
+
+    def _lookup_error(self, request: FetchPartition, found: Partition | None) -> ErrorCode:
+        """Return why the partition asked for is not there, or is another one of that name (F9, F10)."""
+        if found is not None:
+            return state_error(found.state) or ErrorCode.INCONSISTENT_TOPIC_ID
+        if not request.topic and request.topic_id != NULL_UUID:
+            return ErrorCode.UNKNOWN_TOPIC_ID
+        return self.partitions.missing_error(request.topic, request.partition)
+
+    def _tell_leader(
+        self, topic: str, partition: int, result: FetchPartitionResult | AppendPartitionResult
+    ) -> None:
+        known = self._image.partition(topic, partition)
+        if known is not None:
+            result.leader_id, result.leader_epoch = known.leader, known.leader_epoch
+
+    def _park(
+        self,
+        params: FetchParams,
+        requests: Sequence[FetchPartition],
+        results: Sequence[FetchPartitionResult],
+        respond: Callable[[FetchOutcome], None],
+        owner: Hashable | None,
+    ) -> None:
+        by_name = self.partitions.by_name
+        watched = tuple([by_name[request.topic, request.partition] for request in requests])
+        parked_us = self._clock.monotonic_us()
+        operation = DelayedFetch(
+            parked_us // 1000 + params.max_wait_ms,
+            params=params,
+            requests=requests,
+            watched=watched,
+            positions=tuple([result.offset_metadata for result in results]),
+            respond=respond,
+            parked_us=parked_us,
+            answer=self._answer_parked,
+            is_throttled=self._is_throttled,
+        )
+        self._fetches.try_complete_else_watch(operation, watched, owner)
+
+    def _answer_parked_fetch(self, operation: DelayedFetch, reason: FetchReason) -> None:
+        self._fetch_reasons[reason] += 1
+        try:
+            results, records_bytes, _ = self._read(operation.params, operation.requests, is_first=False)
+        except Exception:
+            # A fault of ours, for the loop to report; but no request stands behind this call any more that
+            # dispatch could answer, and a consumer left without an answer would wait for ever.
+            failed = [FetchPartitionResult(ErrorCode.UNKNOWN_SERVER_ERROR) for _ in operation.requests]
+            operation.respond(
+                FetchOutcome(failed, reason, 0, operation.parked_us, self._clock.monotonic_us())
+            )
+            raise
+        operation.respond(
+            FetchOutcome(results, reason, records_bytes, operation.parked_us, self._clock.monotonic_us())
+        )
+
+    # Append
 
     def append(
         self,
@@ -48,7 +413,7 @@ class ReplicaManager:
         respond: Callable[[AppendOutcome], None],
         owner: Hashable | None = None,
         origin: AppendOrigin = AppendOrigin.CLIENT,
-        request_version: int = 12,
+        request_version: int = LATEST_PRODUCE_VERSION,
     ) -> None:
         """Append each partition's batch, then answer by `acks` (P1).
 
@@ -58,7 +423,105 @@ class ReplicaManager:
             respond: as in `fetch`; for acks=0 too, since an error closes the connection.
             request_version: of Produce; below 7 zstd is refused (76).
         """
-        raise NotImplementedError
+        if acks not in (-1, 0, 1):
+            refused = [AppendPartitionResult(ErrorCode.INVALID_REQUIRED_ACKS) for _ in partitions]
+            respond(AppendOutcome(refused, AppendReason.NOTHING_APPENDED))
+            return
+        results: list[AppendPartitionResult] = []
+        waiting: list[tuple[AppendPartitionResult, Partition, int]] = []
+        appended = False
+        for request in partitions:
+            try:
+                result, partition = self._append_one(request, acks, origin, request_version)
+            except ApiError as error:
+                results.append(self._append_error(request, error))
+                continue
+            appended = True
+            results.append(result)
+            if acks == -1:
+                required_offset = result.last_offset + 1
+                decided = partition.has_replicated(required_offset)
+                if decided is None:
+                    waiting.append((result, partition, required_offset))
+                else:
+                    result.error_code = decided
+        if waiting:
+            operation = DelayedProduce(
+                self._clock.monotonic_ms() + timeout_ms, waiting, results, respond, self._clock.monotonic_us
+            )
+            self._produces.try_complete_else_watch(operation, [entry[1] for entry in waiting], owner)
+            return
+        respond(AppendOutcome(results, AppendReason.APPENDED if appended else AppendReason.NOTHING_APPENDED))
+
+    def _append_one(
+        self, request: AppendPartition, acks: int, origin: AppendOrigin, request_version: int
+    ) -> tuple[AppendPartitionResult, Partition]:
+        partition = self.partitions.by_name.get((request.topic, request.partition))
+        if partition is None:
+            if not request.topic and request.topic_id != NULL_UUID:
+                raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
+            raise ApiError(self.partitions.missing_error(request.topic, request.partition))
+        if request.topic_id not in (partition.topic_id, NULL_UUID):
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
+        if origin is AppendOrigin.CLIENT and request.topic in INTERNAL_TOPICS:
+            raise ApiError(
+                ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {request.topic}"
+            )
+        info, moved = partition.append_as_leader(
+            request.records,
+            acks=acks,
+            origin=origin,
+            request_version=request_version,
+            now_ms=self._clock.wall_ms(),
+        )
+        self._wake(partition, high_watermark_moved=moved)
+        return (
+            AppendPartitionResult(
+                _NONE,
+                info.first_offset,
+                info.last_offset,
+                info.log_append_time_ms,
+                partition.log.log_start_offset,
+            ),
+            partition,
+        )
+
+    def _append_error(self, request: AppendPartition, error: ApiError) -> AppendPartitionResult:
+        result = AppendPartitionResult(error.code, error_message=error.message)
+        if isinstance(error, RecordsRejectedError):
+            result.record_errors = error.record_errors
+        if error.code is ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            self._tell_leader(request.topic, request.partition, result)
+        return result
+
+    # Offsets
+
+    def list_offsets(
+        self, params: ListOffsetsParams, partitions: Sequence[ListOffsetsPartition]
+    ) -> list[ListOffsetsResult]:
+        """Find offsets by timestamp, in request order; a partition asked for twice is INVALID_REQUEST."""
+        asked = Counter((request.topic, request.partition) for request in partitions)
+        results = []
+        for request in partitions:
+            try:
+                if asked[request.topic, request.partition] > 1:
+                    raise ApiError(ErrorCode.INVALID_REQUEST)
+                partition = self.partitions.get(request.topic, request.partition)
+                results.append(list_offset(partition, params, request))
+            except ApiError as error:
+                results.append(ListOffsetsResult(error_code=error.code))
+        return results
+
+    def offset_for_leader_epoch(self, partitions: Sequence[LeaderEpochPartition]) -> list[EpochEndOffset]:
+        """Tell where leader epochs end, in request order."""
+        results = []
+        for request in partitions:
+            try:
+                partition = self.partitions.get(request.topic, request.partition)
+                results.append(end_offset_for_leader_epoch(partition, request))
+            except ApiError as error:
+                results.append(EpochEndOffset(error_code=error.code))
+        return results
 
     def delete_records(
         self,
@@ -68,32 +531,35 @@ class ReplicaManager:
         owner: Hashable | None = None,
     ) -> None:
         """Advance log starts, then answer when every replica has followed or timeout_ms has passed."""
-        raise NotImplementedError
+        results: list[DeleteRecordsResult] = []
+        waiting: list[tuple[DeleteRecordsResult, Partition, int]] = []
+        for request in partitions:
+            try:
+                if request.topic in INTERNAL_TOPICS:
+                    raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION)
+                partition = self.partitions.get(request.topic, request.partition)
+                wanted = partition.delete_records(request.offset)
+            except ApiError as error:
+                results.append(DeleteRecordsResult(error.code))
+                continue
+            result = DeleteRecordsResult(_NONE, partition.low_watermark())
+            results.append(result)
+            if result.low_watermark < wanted:
+                waiting.append((result, partition, wanted))
+        if not waiting:
+            respond(results)
+            return
+        operation = DelayedDeleteRecords(self._clock.monotonic_ms() + timeout_ms, waiting, results, respond)
+        self._deletions.try_complete_else_watch(operation, [entry[1] for entry in waiting], owner)
 
-    def list_offsets(
-        self, params: ListOffsetsParams, partitions: Sequence[ListOffsetsPartition]
-    ) -> list[ListOffsetsResult]:
-        """Find offsets by timestamp, in request order."""
-        raise NotImplementedError
+    # Wakes
 
-    def offset_for_leader_epoch(
-        self, replica_id: int, partitions: Sequence[LeaderEpochPartition]
-    ) -> list[EpochEndOffset]:
-        """Tell where leader epochs end, in request order."""
-        raise NotImplementedError
+    def _wake(self, partition: Partition, *, high_watermark_moved: bool) -> None:
+        self._fetches.check_later(partition)
+        if high_watermark_moved:
+            self._produces.check_later(partition)
+            self._deletions.check_later(partition)
 
-    def complete_parked_fetches(self, owner: Hashable) -> int:
-        """Answer what is parked for a connection at once, with what is there (F33); return how many."""
-        raise NotImplementedError
-
-    def connection_gone(self, owner: Hashable) -> int:
-        """Drop everything parked for a connection, unanswered (F31); return how many."""
-        raise NotImplementedError
-
-    def checkpoint_high_watermarks(self) -> None:
-        """Write every log directory's replication-offset-checkpoint."""
-        raise NotImplementedError
-
-    def shutdown(self) -> None:
-        """Answer what is parked, then checkpoint. Logs are closed by their manager."""
-        raise NotImplementedError
+    def _wake_all(self, partitions: Iterable[Partition]) -> None:
+        for partition in partitions:
+            self._wake(partition, high_watermark_moved=True)

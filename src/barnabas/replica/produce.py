@@ -5,17 +5,10 @@ from enum import Enum
 
 from barnabas.base.disk import Buffer
 from barnabas.base.errors import ErrorCode
+from barnabas.storage.batch_validation import RecordError
 
 INTERNAL_TOPICS = frozenset(("__consumer_offsets", "__transaction_state", "__share_group_state"))
 """Topics that only the broker itself writes (Kafka refuses others with INVALID_TOPIC_EXCEPTION)."""
-
-
-class AppendOrigin(Enum):
-    """Who appends; clients are checked hardest."""
-
-    CLIENT = "client"
-    COORDINATOR = "coordinator"
-    REPLICATION = "replication"
 
 
 class AppendReason(Enum):
@@ -38,16 +31,6 @@ class AppendPartition:
         self.topic_id = topic_id
         self.partition = partition
         self.records = records
-
-
-class RecordError:
-    """A record that made its batch fail (KIP-467)."""
-
-    __slots__ = ("batch_index", "message")
-
-    def __init__(self, batch_index: int, message: str | None = None) -> None:
-        self.batch_index = batch_index
-        self.message = message
 
 
 class AppendPartitionResult:
@@ -73,7 +56,7 @@ class AppendPartitionResult:
         "record_errors",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - keywords cost a third more, for every partition
         self,
         error_code: ErrorCode = ErrorCode.NONE,
         base_offset: int = -1,

@@ -10,7 +10,7 @@ from barnabas.timing.timer_wheel import BUCKETS, Timer, TimerWheel
 
 
 @pytest.mark.parametrize(
-    "deadline_ms", [1, 2, 19, 20, 21, 399, 400, 401, 500, 7_999, 8_000, 160_000, 86_400_000]
+    "deadline_ms", [1, 19, 20, 21, 399, 400, 401, 500, 7_999, 8_000, 160_000, 86_400_000]
 )
 def test_f30_fires_at_the_deadline_and_not_a_millisecond_earlier(deadline_ms: int) -> None:
     wheel = TimerWheel(0)

@@ -1,0 +1,137 @@
+"""A fetch that waits for min_bytes (F24-F27).
+
+It keeps what was asked and where each partition's offset lies, nothing of what the first read found:
+answering reads again, so records written meanwhile are included. Whether to answer is decided from offsets
+and positions alone, no byte of the log is read for it. How to answer is a closure of whoever parked it,
+so nothing here points up.
+"""
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Final
+
+from barnabas.base.errors import ErrorCode
+from barnabas.replica.fetch import NO_LEADER_EPOCH, FetchOutcome, FetchParams, FetchPartition, FetchReason
+from barnabas.replica.partition import Partition, PartitionState
+from barnabas.storage.offset_metadata import LogOffsetMetadata
+from barnabas.timing.purgatory import DelayedOperation
+
+IsThrottled = Callable[[Partition, int], bool]
+"""Whether replication of a partition to a follower is over its quota now."""
+
+_NONE: Final = ErrorCode.NONE
+_ONLINE: Final = PartitionState.ONLINE
+
+_CASE_OF_STATE: Final = {
+    PartitionState.OFFLINE: FetchReason.CASE_D_LOG_DIR_OFFLINE,
+    PartitionState.REMOVED: FetchReason.CASE_B_REPLICA_GONE,
+    PartitionState.DELETED: FetchReason.CASE_C_UNKNOWN_PARTITION,
+}
+_CASE_OF_ERROR: Final = {
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: FetchReason.CASE_A_NOT_LEADER,
+    ErrorCode.FENCED_LEADER_EPOCH: FetchReason.CASE_E_EPOCH_FENCED,
+    ErrorCode.UNKNOWN_LEADER_EPOCH: FetchReason.CASE_E_EPOCH_FENCED,
+}
+
+
+class DelayedFetch(DelayedOperation):
+    """One parked fetch.
+
+    Args:
+        watched: the partitions, one per request in `requests`; also the watch keys.
+        positions: where each fetch offset lies.
+        respond: the caller's, for `answer`.
+        parked_us: monotonic time.
+        answer: reads again and calls `respond`.
+        is_throttled: None when nothing throttles followers.
+    """
+
+    __slots__ = (
+        "_answer",
+        "_is_throttled",
+        "params",
+        "parked_us",
+        "positions",
+        "requests",
+        "respond",
+        "watched",
+    )
+
+    def __init__(
+        self,
+        deadline_ms: int,
+        *,
+        params: FetchParams,
+        requests: Sequence[FetchPartition],
+        watched: tuple[Partition, ...],
+        positions: tuple[LogOffsetMetadata, ...],
+        respond: Callable[[FetchOutcome], None],
+        parked_us: int,
+        answer: "Callable[[DelayedFetch, FetchReason], None]",
+        is_throttled: IsThrottled | None = None,
+    ) -> None:
+        super().__init__(deadline_ms)
+        self.params = params
+        self.requests = requests
+        self.watched = watched
+        self.positions = positions
+        self.respond = respond
+        self.parked_us = parked_us
+        self._answer = answer
+        self._is_throttled = is_throttled
+
+    def try_complete(self) -> bool:
+        reason = reason_to_answer(
+            self.params, self.requests, self.watched, self.positions, self._is_throttled
+        )
+        return reason is not None and self.complete(reason)
+
+    def on_complete(self, reason: Enum | None) -> None:
+        assert reason is None or isinstance(reason, FetchReason)
+        self._answer(self, reason or FetchReason.TIMEOUT)
+        self._let_go()
+
+    def on_cancel(self) -> None:
+        self._let_go()
+
+    def _let_go(self) -> None:
+        # A capped pass may still hold this operation: the connection behind `respond` is free at once (F31).
+        del self.respond, self._answer
+
+
+def reason_to_answer(
+    params: FetchParams,
+    requests: Sequence[FetchPartition],
+    partitions: Sequence[Partition],
+    positions: Sequence[LogOffsetMetadata],
+    is_throttled: IsThrottled | None,
+) -> FetchReason | None:
+    """Return which case of F27 holds, None while the fetch must wait."""
+    available_bytes = 0
+    isolation = params.isolation
+    only_leader = params.fetch_only_leader
+    for request, partition, position in zip(requests, partitions, positions, strict=True):
+        if partition.state is not _ONLINE:
+            return _CASE_OF_STATE[partition.state]
+        error = partition.access_error(request.current_leader_epoch, only_leader)
+        if error is not _NONE:
+            return _CASE_OF_ERROR[error]
+        bound = partition.bound(isolation)
+        offset, bound_offset = position.message_offset, bound.message_offset
+        if offset > bound_offset:
+            return FetchReason.CASE_F_OTHER_SEGMENT
+        # At equal offsets the segments may differ after a roll: that is no case F.
+        if offset < bound_offset and not (
+            is_throttled is not None
+            and params.is_from_follower
+            and is_throttled(partition, params.replica_id)
+        ):
+            if position.on_older_segment(bound):
+                return FetchReason.CASE_F_OTHER_SEGMENT
+            if position.on_same_segment(bound):
+                available_bytes += min(bound.position_difference(position), request.max_bytes)
+        if request.last_fetched_epoch != NO_LEADER_EPOCH and (
+            partition.diverging_epoch(request.last_fetched_epoch, request.fetch_offset) is not None
+        ):
+            return FetchReason.CASE_H_DIVERGING_EPOCH
+    return FetchReason.CASE_G_ENOUGH_BYTES if available_bytes >= params.min_bytes else None

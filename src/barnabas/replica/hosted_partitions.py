@@ -1,0 +1,204 @@
+"""Which partitions this broker hosts, kept in step with the metadata image.
+
+The image says what should be; a delta says where to look. Partitions appear and go with their logs; one
+whose log cannot be opened is remembered as offline, so that clients hear KAFKA_STORAGE_ERROR and not that
+it does not exist. A flat table by (topic, number) is what the hot path looks up; per-topic tables
+would cost a second look-up for each partition of each fetch.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.metadata.image import (
+    ConfigResourceType,
+    MetadataDelta,
+    MetadataImage,
+    PartitionImage,
+    TopicImage,
+)
+from barnabas.replica.partition import Partition, PartitionState
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.log_manager import LogManager
+
+_CONFIG_KINDS: Final = (ConfigResourceType.TOPIC, ConfigResourceType.BROKER)
+
+
+class HostedPartitions:
+    """The partitions of one broker.
+
+    Args:
+        local_id: this broker's node id.
+        image: the live image; read, never kept parts of.
+        log_config_for: the effective log configuration of a topic as the image has it now.
+        now_ms: reads the monotonic clock.
+    """
+
+    __slots__ = ("_image", "_local_id", "_log_config_for", "_log_manager", "_now_ms", "_unopened", "by_name")
+
+    def __init__(
+        self,
+        *,
+        local_id: int,
+        image: MetadataImage,
+        log_manager: LogManager,
+        log_config_for: Callable[[str], LogConfig],
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._local_id = local_id
+        self._image = image
+        self._log_manager = log_manager
+        self._log_config_for = log_config_for
+        self._now_ms = now_ms
+        self.by_name: dict[tuple[str, int], Partition] = {}
+        # Hosted by the image's word, but their log could not be opened.
+        self._unopened: set[tuple[str, int]] = set()
+
+    def __len__(self) -> int:
+        return len(self.by_name)
+
+    def __iter__(self) -> Iterator[Partition]:
+        return iter(self.by_name.values())
+
+    @property
+    def offline_count(self) -> int:
+        """Partitions that cannot be served: their directory failed, or their log could not be opened."""
+        offline = sum(partition.state is PartitionState.OFFLINE for partition in self.by_name.values())
+        return offline + len(self._unopened)
+
+    def missing_error(self, topic: str, partition: int) -> ErrorCode:
+        """Return why a partition is not in `by_name`: 56, 6 when others host it, 3 when nobody does (F10)."""
+        if (topic, partition) in self._unopened:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        if self._image.partition(topic, partition) is not None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    def get(self, topic: str, partition: int) -> Partition:
+        """Return a hosted partition.
+
+        Raises:
+            ApiError: as `missing_error`, or KAFKA_STORAGE_ERROR when it is offline.
+        """
+        found = self.by_name.get((topic, partition))
+        if found is None:
+            raise ApiError(self.missing_error(topic, partition))
+        if found.state is PartitionState.OFFLINE:
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"{found} is offline")
+        return found
+
+    def load(self) -> None:
+        """Open every partition the image gives this broker: at start, once the logs are loaded."""
+        for topic in self._image.topics.values():
+            for number, partition in topic.partitions.items():
+                self._apply_partition(topic, number, partition)
+
+    def apply_delta(self, delta: MetadataDelta) -> list[Partition]:
+        """Follow a change of the image; return the partitions whose watchers must be woken."""
+        touched: list[Partition] = []
+        for topic in delta.topics_deleted.values():
+            for number in topic.partitions:
+                self._remove(topic.name, number, PartitionState.DELETED, touched)
+        for topic_id, number in delta.partitions_changed:
+            topic_now = self._image.topics_by_id.get(topic_id)
+            if topic_now is None:
+                continue
+            partition_now = topic_now.partitions.get(number)
+            if partition_now is None or self._local_id not in partition_now.replicas:
+                self._remove(topic_now.name, number, PartitionState.REMOVED, touched)
+                continue
+            changed = self._apply_partition(topic_now, number, partition_now)
+            if changed is not None:
+                touched.append(changed)
+        self._apply_configs(delta)
+        return touched
+
+    def directory_failed(self, directory: LogDirectory) -> list[Partition]:
+        """Take the partitions of a failed log directory offline; return them, for their watchers (F43)."""
+        failed = [
+            partition
+            for partition in self.by_name.values()
+            if partition.state is PartitionState.ONLINE and partition.log.directory is directory
+        ]
+        for partition in failed:
+            partition.become(PartitionState.OFFLINE)
+        return failed
+
+    def high_watermarks(self) -> dict[tuple[str, int], int]:
+        """Return the high watermark of every partition that is online, for the checkpoint."""
+        return {
+            name: partition.high_watermark
+            for name, partition in self.by_name.items()
+            if partition.state is PartitionState.ONLINE
+        }
+
+    def _apply_partition(self, topic: TopicImage, number: int, now: PartitionImage) -> Partition | None:
+        if self._local_id not in now.replicas:
+            return None
+        name = (topic.name, number)
+        partition = self.by_name.get(name)
+        if partition is None:
+            partition = self._open(topic, number)
+            if partition is None:
+                return None
+        if partition.state is PartitionState.ONLINE:
+            partition.apply_leadership(
+                leader_id=now.leader,
+                leader_epoch=now.leader_epoch,
+                partition_epoch=now.partition_epoch,
+                replicas=now.replicas,
+                isr=now.isr,
+                now_ms=self._now_ms(),
+            )
+        return partition
+
+    def _open(self, topic: TopicImage, number: int) -> Partition | None:
+        name = (topic.name, number)
+        try:
+            log = self._log_manager.get_or_create(
+                topic.name, number, topic.topic_id, self._log_config_for(topic.name)
+            )
+        except ApiError as error:
+            if error.code is not ErrorCode.KAFKA_STORAGE_ERROR:
+                raise
+            self._unopened.add(name)
+            return None
+        self._unopened.discard(name)
+        high_watermark = self._log_manager.high_watermarks.get(name, 0)
+        made = Partition(
+            topic.name,
+            topic.topic_id,
+            number,
+            local_id=self._local_id,
+            log=log,
+            high_watermark=high_watermark,
+        )
+        self.by_name[name] = made
+        return made
+
+    def _remove(self, topic: str, number: int, to: PartitionState, touched: list[Partition]) -> None:
+        name = (topic, number)
+        self._unopened.discard(name)
+        partition = self.by_name.pop(name, None)
+        if partition is not None:
+            partition.become(to)
+            touched.append(partition)
+            self._log_manager.delete(topic, number)
+
+    def _apply_configs(self, delta: MetadataDelta) -> None:
+        topics: set[str] = set()
+        for kind, name in delta.configs_changed:
+            if kind is ConfigResourceType.TOPIC:
+                topics.add(name)
+            elif kind is ConfigResourceType.BROKER:
+                topics.update(self._image.topics)  # topics inherit what the broker sets
+        for name in topics:
+            topic = self._image.topics.get(name)
+            if topic is None:
+                continue
+            config = self._log_config_for(name)
+            for number in topic.partitions:
+                partition = self.by_name.get((name, number))
+                if partition is not None:
+                    partition.log.config = config
