@@ -19,6 +19,7 @@ from barnabas.cli.root import CommandFailed
 
 _PLAIN_TEMPLATE = "{value}\\n"
 _FOLLOW_WAIT_MS = 500
+_WRITE_BYTES = 64 * 1024
 
 
 class StartOffset(ParamType):
@@ -236,6 +237,8 @@ def _consume(
 ) -> None:
     """Write records until the ends, the count or the idle time is reached."""
     last_record_s = time.monotonic()
+    # Standard output may be unbuffered (PYTHONUNBUFFERED), and a write per record would cost most.
+    pending = bytearray()
     _drop_finished(consumer, ends)
     while consumer.positions:
         before = progress.records
@@ -243,18 +246,25 @@ def _consume(
             if ends is not None and record.offset >= ends[record.partition]:
                 consumer.unassign(record.partition)
                 continue
-            out.write(render(record))
+            pending += render(record)
             progress.add(len(record.key or b"") + len(record.value or b""))
+            if len(pending) >= _WRITE_BYTES or progress.records == records_max:
+                _write(out, pending)
             if progress.records == records_max:
-                out.flush()
                 return
-        out.flush()
+        _write(out, pending)
         _drop_finished(consumer, ends)
         now = time.monotonic()
         if progress.records > before:
             last_record_s = now
         elif idle_s is not None and now - last_record_s >= idle_s:
             return
+
+
+def _write(out: IO[bytes], pending: bytearray) -> None:
+    out.write(pending)
+    out.flush()
+    pending.clear()
 
 
 def _drop_finished(consumer: Consumer, ends: dict[int, int] | None) -> None:
