@@ -12,7 +12,8 @@ from typing import Final
 
 from barnabas.base.errors import ErrorCode
 from barnabas.replica.fetch import NO_LEADER_EPOCH, FetchOutcome, FetchParams, FetchPartition, FetchReason
-from barnabas.replica.partition import Partition, PartitionState
+from barnabas.replica.partition import Partition
+from barnabas.replica.partition_state import PartitionState
 from barnabas.storage.offset_metadata import LogOffsetMetadata
 from barnabas.timing.purgatory import DelayedOperation
 

@@ -6,8 +6,8 @@ it does not exist. A flat table by (topic, number) is what the hot path looks up
 would cost a second look-up for each partition of each fetch.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol
 
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.metadata.image import (
@@ -17,12 +17,32 @@ from barnabas.metadata.image import (
     PartitionImage,
     TopicImage,
 )
-from barnabas.replica.partition import Partition, PartitionState
+from barnabas.replica.partition import Partition
+from barnabas.replica.partition_state import PartitionState
+from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.log_manager import LogManager
 
-_CONFIG_KINDS: Final = (ConfigResourceType.TOPIC, ConfigResourceType.BROKER)
+
+class LogStore(Protocol):
+    """What this layer needs of storage's log manager."""
+
+    @property
+    def high_watermarks(self) -> Mapping[tuple[str, int], int]:
+        """As the checkpoints had them at start."""
+
+    def get_or_create(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> Log:
+        """Return the log of a partition, made if there is none.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
+
+    def delete(self, topic: str, partition: int) -> None:
+        """Take a log away; its files go later, slices in flight stay good."""
+
+    def checkpoint_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
+        """Write the replication-offset-checkpoint of every directory."""
 
 
 class HostedPartitions:
@@ -42,7 +62,7 @@ class HostedPartitions:
         *,
         local_id: int,
         image: MetadataImage,
-        log_manager: LogManager,
+        log_manager: LogStore,
         log_config_for: Callable[[str], LogConfig],
         now_ms: Callable[[], int],
     ) -> None:
@@ -87,6 +107,11 @@ class HostedPartitions:
         if found.state is PartitionState.OFFLINE:
             raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"{found} is offline")
         return found
+
+    def leader_of(self, topic: str, partition: int) -> tuple[int, int]:
+        """Return a partition's leader and its epoch as the metadata has them, (-1, -1) when unknown."""
+        known = self._image.partition(topic, partition)
+        return (-1, -1) if known is None else (known.leader, known.leader_epoch)
 
     def load(self) -> None:
         """Open every partition the image gives this broker: at start, once the logs are loaded."""

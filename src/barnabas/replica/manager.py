@@ -16,12 +16,18 @@ from typing import Final
 from barnabas.base.clock import Clock
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.uuids import NULL_UUID
-from barnabas.metadata.image import MetadataDelta, MetadataImage
+from barnabas.metadata.image import (
+    DIRECTORY_LOST,
+    DIRECTORY_MIGRATING,
+    DIRECTORY_UNASSIGNED,
+    MetadataDelta,
+    MetadataImage,
+    PartitionImage,
+)
 from barnabas.replica.delayed_delete_records import DelayedDeleteRecords, DeleteRecordsReason
 from barnabas.replica.delayed_fetch import DelayedFetch, IsThrottled
 from barnabas.replica.delayed_produce import DelayedProduce
 from barnabas.replica.fetch import (
-    ClientMetadata,
     FetchOutcome,
     FetchParams,
     FetchPartition,
@@ -29,7 +35,8 @@ from barnabas.replica.fetch import (
     FetchReason,
     release_records,
 )
-from barnabas.replica.hosted_partitions import HostedPartitions
+from barnabas.replica.fetch_reader import FetchReader, SelectReplica
+from barnabas.replica.hosted_partitions import HostedPartitions, LogStore
 from barnabas.replica.list_offsets import end_offset_for_leader_epoch, list_offset
 from barnabas.replica.offset_requests import (
     DeleteRecordsPartition,
@@ -40,7 +47,7 @@ from barnabas.replica.offset_requests import (
     ListOffsetsPartition,
     ListOffsetsResult,
 )
-from barnabas.replica.partition import LATEST_PRODUCE_VERSION, Partition, state_error
+from barnabas.replica.partition import LATEST_PRODUCE_VERSION, Partition
 from barnabas.replica.produce import (
     INTERNAL_TOPICS,
     AppendOutcome,
@@ -51,17 +58,11 @@ from barnabas.replica.produce import (
 from barnabas.storage.batch_validation import RecordsRejectedError
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.log_manager import LogManager
-from barnabas.storage.offset_metadata import UNKNOWN_OFFSET_METADATA
 from barnabas.storage.producer_state import AppendOrigin
 from barnabas.timing.purgatory import TRIES_MAX_PER_TURN, Purgatory, PurgatoryStatistics
 from barnabas.timing.timer_wheel import TimerWheel
 
-SelectReplica = Callable[[ClientMetadata, Partition, int], int | None]
-"""Which replica a consumer should rather read from, given its metadata and fetch offset (KIP-392)."""
-
 _NONE: Final = ErrorCode.NONE
-_LEADER_TOLD_ON: Final = frozenset((ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,18 +104,16 @@ class ReplicaManager:
         clock: Clock,
         wheel: TimerWheel,
         call_soon: Callable[[Callable[[], None]], None],
-        log_manager: LogManager,
+        log_manager: LogStore,
         image: MetadataImage,
         log_config_for: Callable[[str], LogConfig],
         tries_max_per_turn: int = TRIES_MAX_PER_TURN,
         select_replica: SelectReplica | None = None,
         is_throttled: IsThrottled | None = None,
     ) -> None:
-        self._local_id = local_id
         self._clock = clock
         self._log_manager = log_manager
         self._image = image
-        self._select_replica = select_replica
         self._is_throttled = is_throttled
         self.partitions = HostedPartitions(
             local_id=local_id,
@@ -122,6 +121,14 @@ class ReplicaManager:
             log_manager=log_manager,
             log_config_for=log_config_for,
             now_ms=clock.monotonic_ms,
+        )
+        self._reader = FetchReader(
+            local_id=local_id,
+            partitions=self.partitions,
+            now_ms=clock.monotonic_ms,
+            watermark_moved=self._watermark_moved,
+            select_replica=select_replica,
+            is_throttled=is_throttled,
         )
         self._fetches = Purgatory("Fetch", wheel, call_soon, tries_max=tries_max_per_turn)
         self._produces = Purgatory("Produce", wheel, call_soon, tries_max=tries_max_per_turn)
@@ -178,6 +185,32 @@ class ReplicaManager:
             delete_records_purgatory=self._deletions.statistics(),
         )
 
+    # What others want to know
+
+    def compression_type(self, topic: str, partition: int) -> str:
+        """Return a partition's compression.type, for old readers of zstd (F2b); "producer" when unknown."""
+        found = self.partitions.by_name.get((topic, partition))
+        return "producer" if found is None else found.log.config.compression_type
+
+    def offline_replicas(self, partition: PartitionImage) -> list[int]:
+        """Return the replicas of a partition that cannot serve it, for Metadata.
+
+        Their broker is unknown or fenced, or has told that their log directory is lost.
+        """
+        return [
+            replica
+            for replica, directory in zip(partition.replicas, partition.directories, strict=True)
+            if not self._is_replica_online(replica, directory)
+        ]
+
+    def _is_replica_online(self, replica: int, directory: bytes) -> bool:
+        broker = self._image.brokers.get(replica)
+        if broker is None or broker.fenced or directory == DIRECTORY_LOST:
+            return False
+        if directory in (DIRECTORY_UNASSIGNED, DIRECTORY_MIGRATING) or not broker.log_dirs:
+            return True
+        return directory in broker.log_dirs
+
     # Connections
 
     def complete_parked_fetches(self, owner: Hashable) -> int:
@@ -209,7 +242,7 @@ class ReplicaManager:
                 It owns the slices of the outcome.
             owner: the connection, so that `connection_gone` finds what is parked for it.
         """
-        results, records_bytes, notable = self._read(params, partitions, is_first=True)
+        results, records_bytes, notable = self._reader.read(params, partitions, is_first=True)
         if params.max_wait_ms <= 0:
             reason = FetchReason.NO_WAIT
         elif not partitions:
@@ -224,143 +257,6 @@ class ReplicaManager:
             return
         self._fetch_reasons[reason] += 1
         respond(FetchOutcome(results, reason, records_bytes))
-
-    def _read(
-        self, params: FetchParams, requests: Sequence[FetchPartition], *, is_first: bool
-    ) -> tuple[list[FetchPartitionResult], int, FetchReason | None]:
-        """Read all partitions under the one shared limit (F6, F7).
-
-        Returns:
-            the results, the bytes of all records, and what of F15 besides bytes asks for an answer at once.
-        """
-        by_name = self.partitions.by_name
-        left = params.max_bytes
-        records_bytes = 0
-        notable: FetchReason | None = None
-        results: list[FetchPartitionResult] = []
-        is_plain = self._select_replica is None and not params.is_from_follower
-        try:
-            for request in requests:
-                partition = by_name.get((request.topic, request.partition))
-                max_bytes = request.max_bytes if request.max_bytes < left else left
-                if partition is None or request.topic_id not in (partition.topic_id, NULL_UUID):
-                    result = FetchPartitionResult(self._lookup_error(request, partition))
-                else:
-                    try:
-                        if is_plain:
-                            result = partition.read(request, params, max_bytes, records_bytes == 0)
-                        else:
-                            result = self._read_specially(
-                                partition, request, params, max_bytes, records_bytes == 0, is_first=is_first
-                            )
-                    except ApiError as error:
-                        result = FetchPartitionResult(error.code)
-                results.append(result)
-                records = result.records
-                if records is not None:
-                    records_bytes += records.length
-                    left = max(0, left - records.length)
-                elif result.offset_metadata is UNKNOWN_OFFSET_METADATA:
-                    notable = self._what_is_notable(request, result, notable)
-        except BaseException:
-            release_records(results)
-            raise
-        return results, records_bytes, notable
-
-    def _what_is_notable(
-        self, request: FetchPartition, result: FetchPartitionResult, so_far: FetchReason | None
-    ) -> FetchReason | None:
-        """Return what of F15 a result without a position calls for; an error outranks the rest."""
-        if result.error_code is not _NONE:
-            if result.error_code in _LEADER_TOLD_ON:
-                self._tell_leader(request.topic, request.partition, result)
-            return FetchReason.ERROR
-        if result.diverging_epoch is not None:
-            return so_far or FetchReason.DIVERGING_EPOCH
-        return so_far or FetchReason.PREFERRED_REPLICA
-
-    def _read_specially(
-        self,
-        partition: Partition,
-        request: FetchPartition,
-        params: FetchParams,
-        max_bytes: int,
-        min_one_message: bool,
-        *,
-        is_first: bool,
-    ) -> FetchPartitionResult:
-        """Read for a follower, or for a consumer that another replica may suit better.
-
-        Args:
-            is_first: not for a parked fetch, whose first read told the follower's state already.
-        """
-        if not params.is_from_follower:
-            return self._read_or_redirect(partition, request, params, max_bytes, min_one_message)
-        if self._is_throttled is not None and self._is_throttled(partition, params.replica_id):
-            max_bytes, min_one_message = 0, False
-        error = partition.access_error(request.current_leader_epoch, only_leader=True)
-        if error is not _NONE:
-            return FetchPartitionResult(error)
-        follower = partition.follower_for(request, params.replica_id)
-        log_end_offset = partition.log.log_end_offset
-        result = partition.read(request, params, max_bytes, min_one_message)
-        if not is_first or result.error_code is not _NONE or result.diverging_epoch is not None:
-            return result
-        try:
-            moved = partition.update_follower_fetch_state(
-                follower,
-                result.offset_metadata,
-                log_start_offset=request.log_start_offset,
-                now_ms=self._clock.monotonic_ms(),
-                leader_log_end_offset=log_end_offset,
-                broker_epoch=params.replica_epoch,
-            )
-        except ApiError:
-            release_records((result,))
-            raise
-        if moved:
-            self._wake(partition, high_watermark_moved=True)
-        return result
-
-    def _read_or_redirect(
-        self,
-        partition: Partition,
-        request: FetchPartition,
-        params: FetchParams,
-        max_bytes: int,
-        min_one_message: bool,
-    ) -> FetchPartitionResult:
-        client = params.client_metadata
-        if self._select_replica is not None and client is not None and partition.is_leader:
-            preferred = self._select_replica(client, partition, request.fetch_offset)
-            if preferred is not None and preferred != self._local_id:
-                error = partition.access_error(request.current_leader_epoch, only_leader=False)
-                if error is not _NONE:
-                    return FetchPartitionResult(error)
-                snapshot = partition.offset_snapshot()
-                return FetchPartitionResult(
-                    _NONE,
-                    snapshot.high_watermark.message_offset,
-                    snapshot.last_stable_offset.message_offset,
-                    snapshot.log_start_offset,
-                    preferred_read_replica=preferred,
-                )
-        return partition.read(request, params, max_bytes, min_one_message)
-
-    def _lookup_error(self, request: FetchPartition, found: Partition | None) -> ErrorCode:
-        """Return why the partition asked for is not there, or is another one of that name (F9, F10)."""
-        if found is not None:
-            return state_error(found.state) or ErrorCode.INCONSISTENT_TOPIC_ID
-        if not request.topic and request.topic_id != NULL_UUID:
-            return ErrorCode.UNKNOWN_TOPIC_ID
-        return self.partitions.missing_error(request.topic, request.partition)
-
-    def _tell_leader(
-        self, topic: str, partition: int, result: FetchPartitionResult | AppendPartitionResult
-    ) -> None:
-        known = self._image.partition(topic, partition)
-        if known is not None:
-            result.leader_id, result.leader_epoch = known.leader, known.leader_epoch
 
     def _park(
         self,
@@ -389,7 +285,9 @@ class ReplicaManager:
     def _answer_parked_fetch(self, operation: DelayedFetch, reason: FetchReason) -> None:
         self._fetch_reasons[reason] += 1
         try:
-            results, records_bytes, _ = self._read(operation.params, operation.requests, is_first=False)
+            results, records_bytes, _ = self._reader.read(
+                operation.params, operation.requests, is_first=False
+            )
         except Exception:
             # A fault of ours, for the loop to report; but no request stands behind this call any more that
             # dispatch could answer, and a consumer left without an answer would wait for ever.
@@ -491,7 +389,9 @@ class ReplicaManager:
         if isinstance(error, RecordsRejectedError):
             result.record_errors = error.record_errors
         if error.code is ErrorCode.NOT_LEADER_OR_FOLLOWER:
-            self._tell_leader(request.topic, request.partition, result)
+            result.leader_id, result.leader_epoch = self.partitions.leader_of(
+                request.topic, request.partition
+            )
         return result
 
     # Offsets
@@ -559,6 +459,9 @@ class ReplicaManager:
         if high_watermark_moved:
             self._produces.check_later(partition)
             self._deletions.check_later(partition)
+
+    def _watermark_moved(self, partition: Partition) -> None:
+        self._wake(partition, high_watermark_moved=True)
 
     def _wake_all(self, partitions: Iterable[Partition]) -> None:
         for partition in partitions:

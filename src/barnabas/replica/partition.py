@@ -10,7 +10,6 @@ wake and when, and a partition can be tested without anything around it.
 """
 
 from collections.abc import Iterable, Sequence
-from enum import Enum
 from typing import Final
 
 from barnabas.base.disk import Buffer
@@ -23,6 +22,7 @@ from barnabas.replica.fetch import (
     FetchPartitionResult,
 )
 from barnabas.replica.follower_state import FollowerState
+from barnabas.replica.partition_state import TRANSITIONS, PartitionState, state_error
 from barnabas.replica.validation_rules import validation_rules
 from barnabas.storage.append_info import AppendInfo
 from barnabas.storage.batch_validation import ValidationRules, validate_produced_records
@@ -38,26 +38,6 @@ _NONE: Final = ErrorCode.NONE
 _OUT_OF_RANGE: Final = ErrorCode.OFFSET_OUT_OF_RANGE
 _LOG_END: Final = FetchIsolation.LOG_END
 _TXN_COMMITTED: Final = FetchIsolation.TXN_COMMITTED
-
-
-class PartitionState(Enum):
-    """Whether this broker can serve a partition."""
-
-    ONLINE = "online"
-    OFFLINE = "its log directory is offline"
-    REMOVED = "this broker is no replica of it any more"
-    DELETED = "its topic is deleted"
-
-
-TRANSITIONS: Final[dict[PartitionState, frozenset[PartitionState]]] = {
-    PartitionState.ONLINE: frozenset(
-        (PartitionState.OFFLINE, PartitionState.REMOVED, PartitionState.DELETED)
-    ),
-    # A directory never comes back while the broker runs: the operator restarts it.
-    PartitionState.OFFLINE: frozenset((PartitionState.REMOVED, PartitionState.DELETED)),
-    PartitionState.REMOVED: frozenset(),
-    PartitionState.DELETED: frozenset(),
-}
 
 
 class OffsetSnapshot:
@@ -491,14 +471,3 @@ class Partition:
             for follower in self.followers.values()
             if follower.replica_id in self.isr and not follower.is_caught_up(end, now_ms, lag_max_ms)
         )
-
-
-def state_error(state: PartitionState) -> ErrorCode:
-    """Return what a request to a partition in this state is told; NONE when online."""
-    if state is PartitionState.OFFLINE:
-        return ErrorCode.KAFKA_STORAGE_ERROR
-    if state is PartitionState.REMOVED:
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER
-    if state is PartitionState.DELETED:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return _NONE
