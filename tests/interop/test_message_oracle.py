@@ -29,6 +29,15 @@ _PACKAGES = {
     "remote_log_records": "org.apache.kafka.server.log.remote.metadata.storage.generated",
 }
 
+# Null inside a tagged field that is not null by default: rare enough for random values to miss it.
+_NULL_IN_A_TAG: tuple[Message, ...] = (
+    messages.ConsumerGroupMemberMetadataValue(classic_member_metadata=None),
+    messages.StreamsGroupMetadataValue(last_assignment_configs=None),
+    messages.StreamsGroupCurrentMemberAssignmentValue(
+        active_tasks=[messages.StreamsGroupCurrentMemberAssignmentValueTaskIds(assignment_epochs=None)]
+    ),
+)
+
 
 def _java_class(head: MessageHead) -> str:
     package = _PACKAGES.get(head.file, "org.apache.kafka.common.message")
@@ -101,6 +110,7 @@ def _cases(rounds: int) -> list[tuple[str, int, Message | None]]:
     for name, version in message_values.every_version():
         spec = schema.load(name)
         cases.append((name, version, None))
+        cases += [(name, version, message) for message in _NULL_IN_A_TAG if type(message).__name__ == name]
         cases += [(name, version, message_values.random_message(spec, version, rng)) for _ in range(rounds)]
     return cases
 

@@ -70,7 +70,9 @@ class DecoderSource:
             else:
                 self._elements(field, target)
         elif field.struct is not None:
-            self._single_struct(field.struct, target, nullable)
+            # Kafka marks null by a negative byte in line, but by the varint 0 inside a tagged field.
+            null = "n == 0" if self.version in field.tagged else "n > 127"
+            self._single_struct(field.struct, target, null if nullable else None)
         elif field.type in FIXED_TYPES:
             self.writer.add_fixed(FIXED_TYPES[field.type], target)
         else:
@@ -104,12 +106,12 @@ class DecoderSource:
             lines = ["if n == -1:", f"    {target} = None", "else:", *(f"    {line}" for line in lines)]
         self.writer.emit(*lines)
 
-    def _single_struct(self, struct: StructSpec, target: str, nullable: bool) -> None:
+    def _single_struct(self, struct: StructSpec, target: str, null: str | None) -> None:
         writer = self.writer
         self._flush()
         inner = writer.fresh("o")
-        if nullable:
-            writer.emit("n = b[p]", "p += 1", "if n > 127:", f"    {target} = None")
+        if null is not None:
+            writer.emit("n = b[p]", "p += 1", f"if {null}:", f"    {target} = None")
             with writer.block("else:"):
                 self._struct(struct, inner)
                 writer.emit(f"{target} = {inner}")

@@ -60,7 +60,9 @@ class EncoderSource:
         if field.is_array:
             self._array(field, source, nullable, compact)
         elif field.struct is not None:
-            self._single_struct(field.struct, source, nullable)
+            # Kafka marks null by -1 in line, but by the varint 0 inside a tagged field.
+            null = b"\0" if self.version in field.tagged else b"\xff"
+            self._single_struct(field.struct, source, null if nullable else None)
         elif field.type == "uuid":
             self._uuid(source)
         elif field.type in FIXED_TYPES:
@@ -104,13 +106,13 @@ class EncoderSource:
         self._flush()
         writer.emit(f"w({value})")
 
-    def _single_struct(self, struct: StructSpec, source: str, nullable: bool) -> None:
+    def _single_struct(self, struct: StructSpec, source: str, null: bytes | None) -> None:
         writer = self.writer
         inner = writer.fresh("o")
         writer.emit(f"{inner} = {source}")
-        if nullable:
+        if null is not None:
             self._flush()
-            writer.emit(f"if {inner} is None:", "    w(b'\\xff')")
+            writer.emit(f"if {inner} is None:", f"    w({null!r})")
             with writer.block("else:"):
                 writer.add_fixed("b", "1")
                 self._struct(struct, inner)
@@ -189,12 +191,13 @@ def differs(field: FieldSpec, source: str) -> str:
     if field.default is None:
         return f"{source} is not None"
     if field.is_array or field.type in ("bytes", "records"):
-        return f"({source} is None or len({source}))"
+        return f"({source} is None or len({source}))" if field.nullable else f"len({source})"
     if field.struct is not None:
         # Spelled out: calling __eq__ for three such fields of each fetched partition is what a
         # response of many partitions would spend most of its time on.
         members = [differs(member, f"{source}.{member.attribute}") for member in field.struct.fields]
-        return f"({' or '.join([f'{source}.unknown_tags', *members])})"
+        null = [f"{source} is None"] if field.nullable else []
+        return f"({' or '.join([*null, f'{source}.unknown_tags', *members])})"
     if field.type == "bool":
         return source if field.default is False else f"not {source}"
     if field.type in ("float64", "string", "uuid") or field.default:

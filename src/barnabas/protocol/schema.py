@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 CATALOGUE = Path(__file__).parent / "catalogue"
 """The folder of the catalogue's text files."""
@@ -93,8 +94,7 @@ class StructSpec:
     fields: list[FieldSpec] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessageHead:
+class MessageHead(NamedTuple):
     """The first line of a message's block.
 
     `kind` is request, response, header, data, metadata, coordinator-key or coordinator-value; `key` is
@@ -124,6 +124,7 @@ class CatalogueError(ValueError):
     """The catalogue's own text is wrong; names the file and line."""
 
 
+@cache
 def parse_versions(text: str) -> range:
     """Return the versions that `3`, `3-5`, `3+` or `none` stand for."""
     if text == "none":
@@ -144,18 +145,26 @@ def _options(words: list[str]) -> dict[str, str]:
     return {name: value for name, _, value in (word.partition("=") for word in words)}
 
 
+# Nearly 300 such lines are read before a broker can answer its first request, hence one expression.
+_HEAD = re.compile(
+    r"(?P<kind>\S+) (?P<name>\S+)(?: key=(?P<key>\d+))? versions=(?P<versions>\S+)"
+    r" flexible=(?P<flexible>\S+)(?P<unstable> unstable)?(?: listeners=(?P<listeners>\S+))?"
+)
+
+
 def _parse_head(file: str, line: str) -> MessageHead:
-    kind, name, *words = line.split()
-    options = _options(words)
-    listeners = options.get("listeners")
+    found = _HEAD.fullmatch(line)
+    if found is None:
+        raise CatalogueError(f"{file}: no message starts with {line!r}")
+    kind, name, key, versions, flexible, unstable, listeners = found.groups()
     return MessageHead(
         file=file,
         kind=kind,
         name=name,
-        key=int(options["key"]) if "key" in options else None,
-        versions=parse_versions(options["versions"]),
-        flexible=parse_versions(options["flexible"]),
-        latest_unstable="unstable" in options,
+        key=None if key is None else int(key),
+        versions=parse_versions(versions),
+        flexible=parse_versions(flexible),
+        latest_unstable=unstable is not None,
         listeners=tuple(listeners.split(",")) if listeners else (),
     )
 
@@ -167,7 +176,7 @@ def index() -> dict[str, MessageHead]:
     file = ""
     for line in (CATALOGUE / "index.txt").read_text(encoding="ascii").splitlines():
         if line.startswith("  "):
-            head = _parse_head(file, line)
+            head = _parse_head(file, line[2:])
             heads[head.name] = head
         elif line:
             file = line
