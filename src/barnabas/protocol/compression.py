@@ -40,6 +40,8 @@ _LZ4_FRAME_HEADER = b"\x04\x22\x4d\x18\x60\x40\x82"
 _LZ4_END_MARK = bytes(4)
 _U32 = Struct("<I")
 _U32_BIG = Struct(">I")
+# A window that every zstd reader must support: allowed under smaller bounds as well.
+_ZSTD_WINDOW_BYTES_FREE = 8 * 1024 * 1024
 # What cramjam says when its output buffer is full; there is no type or code to tell it by.
 _BUFFER_FULL = "failed to write whole buffer"
 
@@ -121,10 +123,6 @@ def decompress(
             f"zstd window of {window} bytes, {decompressed_bytes_max} are allowed"
         )
     return _decompress_into(_cramjam().zstd, data, size_max, decompressed_bytes_max)
-
-
-_ZSTD_WINDOW_BYTES_FREE = 8 * 1024 * 1024
-"""A window that every zstd reader must support; allowed under smaller bounds as well."""
 
 
 def _cramjam() -> Any:

@@ -76,10 +76,6 @@ class UnsupportedMagicError(DecodeError):
         self.magic = magic
 
 
-class CorruptBatchError(DecodeError):
-    """A batch whose checksum does not match its bytes."""
-
-
 class BatchHeader(NamedTuple):
     """The 61 bytes before the records, in wire order."""
 

@@ -102,7 +102,8 @@ def _walk(data: bytes, end: int, count: int, state: _Walk) -> int:
     """Walk small records, in runs where they allow it; return the position behind them."""
     index = 0
     position = 0
-    next_try = 0
+    # Too few records for any run go straight to the end: most produces of slow producers are one record.
+    next_try = 0 if count >= _RUN_RECORDS_MIN else count
     backoff = 1
     try:
         while index < count:
@@ -243,18 +244,25 @@ def _walk_singles(  # noqa: PLR0912, PLR0915, PLR0917 - one flat loop: a call pe
 
 
 def _check_headers(data: Buffer, position: int, end: int) -> None:
+    """Check that the headers from `position` fill the record; their one-byte lengths are inlined."""
     count, position = decode_varint(data, position, end)
     if count < 0 or count * 2 > end - position:
         raise DecodeError(f"{count} headers at byte {position}, {end - position} bytes are left")
-    for _ in range(count):
-        size, position = decode_varint(data, position, end)
-        if size < 0 or size > end - position:
-            raise DecodeError(f"header key of {size} bytes at byte {position}, {end - position} are left")
-        position += size
-        size, position = decode_varint(data, position, end)
-        if size > end - position:
-            raise DecodeError(f"header value of {size} bytes at byte {position}, {end - position} are left")
-        position += size if size > 0 else 0
+    for place in range(count * 2):
+        if position >= end:
+            raise DecodeError(f"record header is cut at byte {end}")
+        size = data[position]
+        if size < 0x80:
+            position += 1
+            size = size >> 1 if size & 1 == 0 else -1
+        else:
+            size, position = decode_varint(data, position, end)
+        if size >= 0:
+            position += size
+            if position > end:
+                raise DecodeError(f"record header of {size} bytes reaches beyond byte {end}")
+        elif place & 1 == 0:
+            raise DecodeError(f"record header key before byte {position} is null")
     if position != end:
         raise DecodeError(f"record ends at byte {end} but was read to {position}")
 

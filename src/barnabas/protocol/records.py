@@ -45,7 +45,7 @@ def wrap_int64(value: int) -> int:
     return (value - _INT64_MIN) % _INT64_SPAN + _INT64_MIN
 
 
-def decode_records(
+def decode_records(  # noqa: PLR0912 - one-byte varints are inlined: a batch holds thousands of records
     section: Buffer,
     *,
     records_count: int,
@@ -70,7 +70,12 @@ def decode_records(
     position = 0
     try:
         for _ in range(records_count):
-            size, position = decode_varint(data, position, end)
+            byte = data[position]
+            if byte < 0x80:
+                size = (byte >> 1) ^ -(byte & 1)
+                position += 1
+            else:
+                size, position = decode_varint(data, position, end)
             record_end = position + size
             if size < RECORD_BYTES_MIN - 1 or record_end > end:
                 raise DecodeError(f"record of {size} bytes at byte {position}, {end - position} are left")

@@ -61,6 +61,13 @@ _LENGTH_MIN = 14  # of any magic
 _INT64_MAX = (1 << 63) - 1
 _ZSTD_VERSION_MIN = 7
 
+# Looking a member up in its enum costs more than any check below it, so the hot path uses these.
+_CODECS = tuple(Codec)
+_NONE = Codec.NONE
+_LOG_APPEND_TIME = TimestampType.LOG_APPEND_TIME
+_CLIENT = AppendOrigin.CLIENT
+_INVALID_RECORD = ErrorCode.INVALID_RECORD
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationRules:
@@ -169,10 +176,10 @@ def validate_produced_records(
     header = _only_batch(frame, api_version)
     _check_header(header, frame, rules, origin)
     stored = frame[HEADER_BYTES : header.batch_length + LOG_OVERHEAD_BYTES]
-    source_codec = Codec(header.attributes & CODEC_MASK)
+    source_codec = _CODECS[header.attributes & CODEC_MASK]
     try:
         section: Buffer = stored
-        if source_codec is not Codec.NONE:
+        if source_codec is not _NONE:
             section = decompress(source_codec, stored, decompressed_bytes_max=decompressed_bytes_max)
         summary = summarize_records(section, header.records_count)
     except DecodeError as error:
@@ -183,7 +190,7 @@ def validate_produced_records(
     if target_codec is not source_codec or summary.misplaced_index >= 0:
         return _rewritten(header, section, summary, target_codec, rules, now_ms)
     max_timestamp, max_timestamp_delta = _max_timestamp(header, summary, rules, now_ms)
-    if max_timestamp != header.max_timestamp or rules.timestamp_type is TimestampType.LOG_APPEND_TIME:
+    if max_timestamp != header.max_timestamp or rules.timestamp_type is _LOG_APPEND_TIME:
         header = restamped_header(header, stored, rules.timestamp_type, max_timestamp)
         parts: tuple[Buffer, ...] = (HEADER.pack(*header), stored)
     else:
@@ -204,9 +211,9 @@ def _only_batch(frame: memoryview, api_version: int) -> BatchHeader:
         raise ApiError(ErrorCode.CORRUPT_MESSAGE, f"batch length {length} is shorter than a header")
     header = BatchHeader._make(HEADER.unpack_from(frame))
     codec_id = header.attributes & CODEC_MASK
-    if codec_id > Codec.ZSTD:
+    if codec_id >= len(_CODECS):
         raise ApiError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"unknown compression type id {codec_id}")
-    if codec_id == Codec.ZSTD and api_version < _ZSTD_VERSION_MIN:
+    if api_version < _ZSTD_VERSION_MIN and codec_id == Codec.ZSTD:
         raise ApiError(
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce v7, this is v{api_version}"
         )
@@ -236,7 +243,7 @@ def _check_header(
     header: BatchHeader, frame: memoryview, rules: ValidationRules, origin: AppendOrigin
 ) -> None:
     """Check all that the header says, in Kafka's order."""
-    invalid = ErrorCode.INVALID_RECORD
+    invalid = _INVALID_RECORD
     if header.base_offset != 0:
         raise ApiError(invalid, f"base offset is {header.base_offset}, a producer's is 0")
     if header.size_bytes > rules.max_message_bytes:
@@ -252,7 +259,7 @@ def _check_header(
         raise ApiError(invalid, f"records count is {header.records_count}")
     if header.records_count != header.last_offset_delta + 1:
         raise ApiError(invalid, f"{header.records_count} records in offsets 0 to {header.last_offset_delta}")
-    if header.attributes & CONTROL_BIT and origin is AppendOrigin.CLIENT:
+    if header.attributes & CONTROL_BIT and origin is _CLIENT:
         raise ApiError(invalid, "control batches are not for clients to write")
     if header.producer_id >= 0 and header.base_sequence < 0:
         raise ApiError(invalid, f"producer id {header.producer_id} with base sequence {header.base_sequence}")
@@ -268,7 +275,7 @@ def _check_records(
     mistimed = False
     lowest = header.base_timestamp + summary.timestamp_delta_min
     highest = header.base_timestamp + summary.timestamp_delta_max
-    if rules.timestamp_type is TimestampType.CREATE_TIME:
+    if rules.timestamp_type is not _LOG_APPEND_TIME:
         # A sum beyond 64 bits wraps in Java; it is then looked at record by record.
         mistimed = (
             highest > now_ms + rules.timestamp_after_max_ms
@@ -286,7 +293,7 @@ def _check_records(
 def _name_wrong_records(header: BatchHeader, section: Buffer, rules: ValidationRules, now_ms: int) -> None:
     highest = now_ms + rules.timestamp_after_max_ms
     lowest = now_ms - rules.timestamp_before_max_ms
-    checks_time = rules.timestamp_type is TimestampType.CREATE_TIME
+    checks_time = rules.timestamp_type is not _LOG_APPEND_TIME
     errors: list[RecordError] = []
     total = 0
     code = ErrorCode.INVALID_RECORD
@@ -310,7 +317,7 @@ def _max_timestamp(
     header: BatchHeader, summary: RecordsSummary, rules: ValidationRules, now_ms: int
 ) -> tuple[int, int]:
     """Return the batch's max timestamp and the offset delta of the record that has it."""
-    if rules.timestamp_type is TimestampType.LOG_APPEND_TIME:
+    if rules.timestamp_type is _LOG_APPEND_TIME:
         return now_ms, header.last_offset_delta
     timestamp = header.base_timestamp + summary.timestamp_delta_max
     if timestamp <= NO_TIMESTAMP:
@@ -352,7 +359,7 @@ def _result(
     max_timestamp_delta: int,
     rules: ValidationRules,
 ) -> ValidatedBatch:
-    appended = rules.timestamp_type is TimestampType.LOG_APPEND_TIME
+    appended = rules.timestamp_type is _LOG_APPEND_TIME
     return ValidatedBatch(
         header=header,
         parts=parts,
