@@ -21,7 +21,7 @@ STRING_BYTES_MAX = 0x7FFF
 """Kafka refuses longer strings in either encoding."""
 
 _INT32_MAX = 0x7FFF_FFFF
-_PIECE_BYTES_MIN = 16 * 1024
+PART_BYTES_MIN = 16 * 1024
 """Parts of at least this size are not copied into their neighbours: a join costs more than an iovec."""
 
 NO_TAG = 1 << 32
@@ -196,24 +196,29 @@ def join_parts(parts: list[Any]) -> bytes:
         raise
 
 
-def pieces(parts: list[Any], prefix: bytes) -> list[Buffer | FileSlice]:
-    """Return prefix and parts, small neighbours joined; file slices and large buffers stay as they are."""
+def pieces(parts: list[Any], cuts: Sequence[int], prefix: bytes) -> list[Buffer | FileSlice]:
+    """Return prefix and parts, neighbours joined, except those at the positions `cuts`.
+
+    An empty FileSlice is released and left out.
+    """
+    parts[:0] = (prefix,)
+    if not cuts:
+        return [b"".join(parts)]
     joined: list[Buffer | FileSlice] = []
-    small: list[Buffer] = [prefix]
-    for part in parts:
-        if isinstance(part, FileSlice):
-            if not part.length:
-                part.release()
-                continue
-        elif len(part) < _PIECE_BYTES_MIN:
-            small.append(part)
+    start = 0
+    for cut in cuts:
+        stop = cut + 1  # behind the prefix
+        part = parts[stop]
+        if not len(part):
+            # A part of no bytes stays among its neighbours; there a slice would be no bytes-like.
+            part.release()
+            parts[stop] = b""
             continue
-        joined.append(b"".join(small))
+        joined.append(b"".join(parts[start:stop]))
         joined.append(part)
-        small = []
-    if small:
-        joined.append(b"".join(small))
-    return joined if joined[0] else joined[1:]
+        start = stop + 1
+    joined.append(b"".join(parts[start:]))
+    return [part for part in joined if len(part)]
 
 
 FAULTS = (Fault, struct.error, IndexError, UnicodeDecodeError)

@@ -1,8 +1,9 @@
 """Generates the encoder of one message in one version.
 
-The encoder appends byte strings to one list that is joined at the end: records and other large values
-pass through uncopied. Adjacent constant-size fields are packed by one precompiled Struct. A tagged field
-is written behind a placeholder that is replaced by its number and size once these are known.
+The encoder appends byte strings to one list that is joined at the end. Records and other large values pass
+through uncopied; `cuts` tells where they stand in the list. Adjacent constant-size fields are packed by one
+precompiled Struct. A tagged field is written behind a placeholder that is replaced by its number and size
+once these are known.
 
 Names in generated code: w appends to parts, o0 o1 .. structs and elements, v1 v2 .. values, a1 a2 .. lists,
 n length, and for tagged fields u1 .. unknown ones, k1 .. how many of them are written, c1 .. count,
@@ -21,11 +22,11 @@ class EncoderSource:
         self.flexible = version in message.head.flexible
         self.writer = writer = SourceWriter()
         with writer.block("def encode(o0):"):
-            writer.emit("parts = []", "w = parts.append")
+            writer.emit("parts = []", "cuts = []", "w = parts.append")
             with writer.block("try:"):
                 self._struct(message.root, "o0")
                 self._flush()
-                writer.emit("return parts")
+                writer.emit("return parts, cuts")
             writer.emit("except FAULTS as fault:", "    raise fail(fault) from fault")
 
     def _flush(self) -> None:
@@ -104,6 +105,11 @@ class EncoderSource:
             writer.emit(f"if len({value}) > 32767:", f"    long_string({value})")
         self._count(f"len({value})", compact, "h" if type_name == "string" else "i")
         self._flush()
+        if type_name != "string":
+            writer.emit(
+                f"if len({value}) >= PART_BYTES_MIN or {value}.__class__ is FileSlice:",
+                "    cuts.append(len(parts))",
+            )
         writer.emit(f"w({value})")
 
     def _single_struct(self, struct: StructSpec, source: str, null: bytes | None) -> None:

@@ -141,5 +141,5 @@ def default_source(field: FieldSpec) -> str:
     if field.is_array:
         return "[]"
     if field.struct is not None:
-        return f"{field.struct.class_name}()"
+        return f"default_{field.struct.class_name}()"
     return repr(field.default)

@@ -121,7 +121,7 @@ class Message(Struct):
             ValueError: a value does not fit its field, or the version lacks a field that is set and not
                 ignorable, or the message has no such version.
         """
-        return join_parts(self._encoders[version](self))
+        return join_parts(self._encoders[version](self)[0])
 
     def encode_parts(self, version: int, prefix: bytes = b"") -> list[Buffer | FileSlice]:
         """Return `prefix` and the body as parts to send one behind the other.
@@ -129,7 +129,8 @@ class Message(Struct):
         A FileSlice given as a `records` field is a part of its own, unread; so is a large buffer, uncopied.
         An empty FileSlice is released and left out. Raises as `encode` does.
         """
-        return pieces(self._encoders[version](self), prefix)
+        parts, cuts = self._encoders[version](self)
+        return pieces(parts, cuts, prefix)
 
     # `Any` keeps the lookup in the tables free of casts on the hot path.
     def __init__(self, **fields: Any) -> None:
