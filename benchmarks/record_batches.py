@@ -64,7 +64,7 @@ def main() -> None:
         walked = seconds(lambda batch=batch, count=count: summarize_records(batch[61:], count), repeat)
         parsed = seconds(lambda batch=batch, header=header: parse_records(batch, 0, header), repeat)
         print(
-            f"{name:28} validate {checked / count * 1e9:6.0f} ns/record {len(batch) / checked / 1e6:6.0f} MB/s"
+            f"{name:28} check {checked / count * 1e9:6.0f} ns/record {len(batch) / checked / 1e6:5.0f} MB/s"
             f"   walk {walked / count * 1e9:6.0f}   full parse {parsed / count * 1e9:6.0f} ns/record"
         )
     batch = memoryview(build(shapes["1 KiB"]))
@@ -77,7 +77,8 @@ def main() -> None:
         packed = compress(codec, data)
         pack = len(data) / seconds(lambda codec=codec: compress(codec, data)) / 1e6
         unpack = len(data) / seconds(lambda codec=codec, packed=packed: decompress(codec, packed)) / 1e6
-        print(f"{codec.name:7} compress {pack:5.0f} MB/s  decompress {unpack:5.0f} MB/s  to to {size:.0%}")
+        ratio = len(packed) / len(data)
+        print(f"{codec.name:7} compress {pack:5.0f} MB/s  decompress {unpack:5.0f} MB/s  to {ratio:.0%}")
     for module in ("barnabas.protocol.checksum", "crc32c", "barnabas.protocol.record_batch", "cramjam"):
         code = (
             f"import time; t = time.perf_counter(); import {module}; print((time.perf_counter() - t) * 1e3)"
