@@ -29,10 +29,12 @@ from typing import Any, Protocol
 from barnabas.base.errors import ProtocolError
 from barnabas.base.region import FileSlice
 from barnabas.net.contracts import ConnectionHandler, Part, Transport
-from barnabas.net.frame_reader import LENGTH_BYTES, FrameReader
+from barnabas.net.frame_memory import FrameMemory
+from barnabas.net.frame_reader import LENGTH_BYTES, FrameReader, split_frames
 from barnabas.net.listener_config import FetchMode, ListenerConfig
 from barnabas.net.log_throttle import LogThrottle
 from barnabas.net.output import (
+    JOIN_BYTES_MAX,
     OutputCounters,
     OutputQueue,
     Progress,
@@ -45,9 +47,6 @@ log = logging.getLogger(__name__)
 
 REQUESTS_PER_TURN_MAX = 32
 """Requests of one pipelining connection that are answered before the others have their turn."""
-
-JOIN_BYTES_MAX = 64 * 1024
-"""Answers up to this size are joined and sent by one call; joining 128 KiB costs four times a sendmsg."""
 
 CORKED_PARTS_MAX = 128
 """Parts of pipelined answers gathered before they are sent."""
@@ -115,6 +114,8 @@ class ConnectionLoop(Protocol):
 
     now_ms: int
     receive_buffer: bytearray
+    receive_view: memoryview
+    frame_memory: FrameMemory
     staging: memoryview
     throttle: LogThrottle
     is_stopping: bool
@@ -314,7 +315,7 @@ class Connection:
         self._become(ConnectionState.CLOSED)
         log.debug("Closing connection %s: %s", self.id, reason)
         self.request_in_hand = False
-        self._frames = self._reader = None
+        self._drop_input()
         if self._output is not None:
             self._output.discard()
             self._output = None
@@ -335,7 +336,7 @@ class Connection:
         self._become(ConnectionState.DRAINING)
         log.debug("Draining connection %s: %s", self.id, reason)
         self.request_in_hand = False
-        self._frames = self._reader = None
+        self._drop_input()
         if not self._pumping:
             self._settle()
 
@@ -399,7 +400,7 @@ class Connection:
             if self._deaf:
                 self._pump()
             return
-        self._receive_pieces(buffer, count)
+        self._receive_pieces(count)
 
     def handle_events(self, mask: int) -> None:
         """Handle what epoll tells when it is more than just readable."""
@@ -443,18 +444,31 @@ class Connection:
             self._frames = deque((frame,))
             self._pump()
 
-    def _receive_pieces(self, buffer: bytearray, count: int) -> None:
+    def _receive_pieces(self, count: int) -> None:
         """Handle bytes that are not just one whole request."""
+        view = self._loop.receive_view
+        frame_bytes_max = self.traffic.config.socket_request_max_bytes
         reader = self._reader
+        frames: list[memoryview] = []
+        position = 0
         if reader is None:
-            reader = self._reader = FrameReader(self.traffic.config.socket_request_max_bytes)
-        frames = reader.feed(buffer, count)
-        if reader.is_empty:
-            self._reader = None
+            frames, position = split_frames(view, 0, count, frame_bytes_max)
+        if position < count:
+            if reader is None:
+                reader = self._reader = FrameReader(frame_bytes_max, self._loop.frame_memory)
+            frames += reader.feed(view, position, count)
+            if reader.is_empty:
+                self._reader = None
         if frames:
             self._frames = deque(frames)
-        if frames or reader.failure is not None:
+        if frames or (reader is not None and reader.failure is not None):
             self._pump()
+
+    def _drop_input(self) -> None:
+        self._frames = None
+        if self._reader is not None:
+            self._reader.discard()
+            self._reader = None
 
     def _peer_finished(self) -> None:
         """The stream has ended and everything before the end was handled."""

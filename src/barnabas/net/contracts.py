@@ -90,6 +90,9 @@ class Transport(Protocol):
     def send_file(self, fd: int, position: int, length: int) -> int:
         """Send a file's bytes from the page cache; 0 when the file ends before `position`."""
 
+    def cork(self, on: bool) -> None:
+        """Hold back partial packets, or send what was held back; never blocks."""
+
     def finish_sending(self) -> None:
         """Tell the peer that nothing more comes; errors are of no interest."""
 

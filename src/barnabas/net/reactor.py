@@ -25,6 +25,7 @@ from barnabas.base.region import FileSlice
 from barnabas.net.connection import READ_INTEREST, Connection, ConnectionStatistics
 from barnabas.net.connection_counts import ConnectionCounts
 from barnabas.net.contracts import ConnectionHandler, Timer, Timers
+from barnabas.net.frame_memory import FrameMemory
 from barnabas.net.idle_connections import IdleConnections
 from barnabas.net.listener import Listener, ListenerStatistics, plain_address
 from barnabas.net.listener_config import ConnectionLimits, ListenerConfig
@@ -74,6 +75,7 @@ class ReactorStatistics:
         turns: returns of epoll.
         events: readiness events handled.
         calls_waiting: calls for coming turns.
+        frame_memory_bytes: kept for large requests.
         refused_per_ip: connections closed at once for max.connections.per.ip.
         closed_idle: connections closed for connections.max.idle.ms.
         accept_failures: accepts that failed for want of a descriptor or memory.
@@ -84,6 +86,7 @@ class ReactorStatistics:
     events: int
     calls_waiting: int
     connections: int
+    frame_memory_bytes: int
     refused_per_ip: int
     closed_idle: int
     accept_failures: int
@@ -117,6 +120,8 @@ class Reactor:
         self.now_ms = self._clock.monotonic_ms()
         self.throttle = LogThrottle(self._clock.monotonic_ms)
         self.receive_buffer = bytearray(READ_CHUNK_BYTES)
+        self.receive_view = memoryview(self.receive_buffer)
+        self.frame_memory = FrameMemory()
         self.staging = memoryview(bytearray(STAGING_BYTES))
         self._counts = ConnectionCounts(limits or ConnectionLimits())
         max_idle_ms = self._counts.limits.connections_max_idle_ms
@@ -238,6 +243,7 @@ class Reactor:
             events=self._events,
             calls_waiting=len(self._calls) + len(self._calls_from_threads),
             connections=self._counts.total,
+            frame_memory_bytes=self.frame_memory.held_bytes,
             refused_per_ip=self._counts.refused_per_ip,
             closed_idle=self._closed_idle,
             accept_failures=self._accept_failures,

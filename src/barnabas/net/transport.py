@@ -38,6 +38,9 @@ class PlaintextTransport:
     def send_file(self, fd: int, position: int, length: int) -> int:
         return os.sendfile(self._fd, fd, position, length)
 
+    def cork(self, on: bool) -> None:
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, on)
+
     def finish_sending(self) -> None:
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
