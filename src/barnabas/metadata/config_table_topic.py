@@ -5,17 +5,12 @@ See config_types.DefinitionRow for the columns.
 
 from barnabas.metadata.config_types import (
     BOOLEAN,
-    CLASS,
     DOUBLE,
-    HIGH,
     INT,
     LIST,
     LONG,
     LOW,
     MEDIUM,
-    PASSWORD,
-    REQUIRED,
-    SHORT,
     STRING,
     DefinitionRow,
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Any, Final
 
 BOOLEAN: Final = "BOOLEAN"
@@ -163,7 +164,7 @@ class ConfigTable:
         return found
 
     def parse(self, name: str, text: str) -> ConfigValue:
-        """Return the checked value of `text` for a name; raises as definition() and ConfigDefinition.parse()."""
+        """Return the checked value of `text` for a name; raises as those do."""
         return self.definition(name).parse(text)
 
 
@@ -211,15 +212,13 @@ def value_text(value: ConfigValue, type_name: str) -> str | None:
 
 def java_double_text(value: float) -> str:
     """Return a double the way Java prints it: `1.0E-4` where Python says `0.0001`."""
-    if value != value:
+    if isnan(value):
         return "NaN"
     if value in (float("inf"), float("-inf")):
         return "Infinity" if value > 0 else "-Infinity"
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(value)
-    shortest = next(
-        text for digits in range(1, 18) if float(text := f"{value:.{digits}e}") == value
-    )
+    shortest = next(text for digits in range(1, 18) if float(text := f"{value:.{digits}e}") == value)
     mantissa, _, exponent = shortest.partition("e")
     return f"{mantissa}E{int(exponent)}"
 

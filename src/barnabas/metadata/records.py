@@ -78,7 +78,8 @@ def encode_record(record: VersionedRecord) -> bytes:
     """Return the value of a log record for a metadata message."""
     key = _KEY_BY_NAME[record.type_name]
     # Keys and versions are all below 128, so each uvarint is one byte.
-    return bytes((FRAME_VERSION, key, record.version)) + record.message.encode(record.version)
+    body: bytes = record.message.encode(record.version)
+    return bytes((FRAME_VERSION, key, record.version)) + body
 
 
 def decode_record(value: bytes | memoryview) -> VersionedRecord:

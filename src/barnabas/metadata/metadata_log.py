@@ -1,0 +1,409 @@
+"""`__cluster_metadata-0`: the log whose replay is the cluster's state.
+
+Opening loads the newest snapshot and replays what follows it. Becoming leader takes the next epoch, written
+to `quorum-state` first, and says so in the log, as a Raft leader's first record does. Every append is synced
+before it returns, so nothing that was answered is ever missing after a crash; a failed sync takes the
+directory offline and the record is not applied.
+
+The files follow Apache Kafka's conventions to the letter, so that it can take the directory over. What one
+node does not need (votes, followers, fetching) is left out rather than pretended.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from barnabas.base.clock import Clock
+from barnabas.base.entropy import Entropy
+from barnabas.base.uuids import METADATA_TOPIC_ID
+from barnabas.metadata.batches import LogRecord, build_control_batch, build_data_batches, read_records
+from barnabas.metadata.image import MetadataDelta, MetadataImage
+from barnabas.metadata.quorum_state import QuorumState, read_quorum_state, write_quorum_state
+from barnabas.metadata.records import MetadataError, VersionedRecord
+from barnabas.metadata.snapshot_records import image_records
+from barnabas.metadata.snapshots import (
+    BOOTSTRAP_ID,
+    Quorum,
+    SnapshotId,
+    encode_snapshot,
+    list_snapshots,
+    read_snapshot,
+    remove_leftovers,
+    remove_snapshot,
+    write_snapshot_file,
+)
+from barnabas.protocol import messages
+from barnabas.protocol.control_records import ControlType
+from barnabas.protocol.record_batch import iter_batches
+from barnabas.storage.deletions import PendingDeletions
+from barnabas.storage.log import Log
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.recovery import open_log
+from barnabas.storage.segment import SealedSegmentCache
+
+log = logging.getLogger(__name__)
+
+TOPIC: Final = "__cluster_metadata"
+DIRECTORY_NAME: Final = "__cluster_metadata-0"
+_READ_BYTES: Final = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataLogConfig:
+    """Kafka's metadata.log.* and metadata.max.* configs.
+
+    Attributes:
+        max_record_bytes_between_snapshots: metadata.log.max.record.bytes.between.snapshots.
+        max_snapshot_interval_ms: metadata.log.max.snapshot.interval.ms; 0 turns it off.
+        clean_stop_snapshot_bytes: a clean stop leaves no more than this to replay; it is ours, and keeps
+            the next start short.
+    """
+
+    segment_bytes: int = 1024 * 1024 * 1024
+    segment_ms: int = 7 * 86_400_000
+    max_record_bytes_between_snapshots: int = 20 * 1024 * 1024
+    max_snapshot_interval_ms: int = 3_600_000
+    max_retention_bytes: int = 100 * 1024 * 1024
+    max_retention_ms: int = 7 * 86_400_000
+    clean_stop_snapshot_bytes: int = 64 * 1024
+
+
+class MetadataLog:
+    """The metadata log of a single-node quorum.
+
+    Use: open(), become_leader(), append() any number of times, close().
+
+    Attributes:
+        epoch: the leader epoch this broker appends in; 0 before become_leader().
+        bootstrap_records: what the formatter's checkpoint wants the log to begin with.
+    """
+
+    def __init__(
+        self,
+        *,
+        directory: LogDirectory,
+        node_id: int,
+        clock: Clock,
+        entropy: Entropy,
+        config: MetadataLogConfig,
+    ) -> None:
+        self.node_id = node_id
+        self.epoch = 0
+        self.bootstrap_records: list[VersionedRecord] = []
+        self._directory = directory
+        self._path = f"{directory.path}/{DIRECTORY_NAME}"
+        self._clock = clock
+        self._config = config
+        self._deletions = PendingDeletions(directory.disk)
+        self._entropy = entropy
+        self._log: Log | None = None
+        self._quorum = Quorum(kraft_version=0)
+        self._snapshots: list[SnapshotId] = []
+        self._last_timestamp = -1
+        self._last_epoch = 0
+        self._bytes_since_snapshot = 0
+        self._snapshot_at_ms = clock.monotonic_ms()
+
+    @property
+    def end_offset(self) -> int:
+        """The offset the next record gets."""
+        return self._opened.log_end_offset
+
+    @property
+    def high_watermark(self) -> int:
+        """Same as end_offset: one voter commits by itself."""
+        return self._opened.log_end_offset
+
+    @property
+    def log_start_offset(self) -> int:
+        """The first offset that is still in the log."""
+        return self._opened.log_start_offset
+
+    @property
+    def quorum(self) -> Quorum:
+        """The voters as the log has them."""
+        return self._quorum
+
+    @property
+    def last_timestamp(self) -> int:
+        """Milliseconds since 1970 of the last record; -1 when there is none."""
+        return self._last_timestamp
+
+    @property
+    def _opened(self) -> Log:
+        assert self._log is not None, "the metadata log is not open"
+        return self._log
+
+    def open(self, image: MetadataImage) -> MetadataDelta:
+        """Load the newest snapshot and all that follows into `image`; changes nothing that was committed.
+
+        Raises:
+            MetadataError: damaged or unknown content.
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
+        disk = self._directory.disk
+        delta = MetadataDelta()
+        if disk.is_dir(self._path):
+            self._snapshots = list_snapshots(disk, self._path)
+        state = [snapshot for snapshot in self._snapshots if snapshot != BOOTSTRAP_ID]
+        if BOOTSTRAP_ID in self._snapshots:
+            self._load_bootstrap()
+        latest = state[-1] if state else BOOTSTRAP_ID
+        if state:
+            for entry in read_snapshot(disk, self._path, latest):
+                self._replay(entry, image, delta)
+                if entry.message is not None and entry.control is ControlType.SNAPSHOT_HEADER:
+                    self._last_timestamp = entry.message.last_contained_log_timestamp
+            self._last_epoch = latest.epoch
+        self._open_log(latest)
+        self._replay_log(latest, image, delta)
+        remove_leftovers(disk, self._path)
+        self._check_voters()
+        return delta
+
+    def _load_bootstrap(self) -> None:
+        for entry in read_snapshot(self._directory.disk, self._path, BOOTSTRAP_ID):
+            if entry.record is not None:
+                self.bootstrap_records.append(entry.record)
+            else:
+                self._note_control(entry)
+
+    def _open_log(self, latest: SnapshotId) -> None:
+        result = open_log(
+            directory=self._directory,
+            path=self._path,
+            topic=TOPIC,
+            partition=0,
+            config=LogConfig(
+                segment_bytes=self._config.segment_bytes,
+                segment_ms=self._config.segment_ms,
+                max_message_bytes=2**31 - 1,
+                retention_bytes=-1,
+                retention_ms=-1,
+            ),
+            clock=self._clock,
+            cache=SealedSegmentCache(),
+            deletions=self._deletions,
+            random_below=self._entropy.random_below,
+            # Everything a snapshot covers was synced before the snapshot was.
+            recovery_point=latest.end_offset,
+            topic_id=METADATA_TOPIC_ID,
+        )
+        opened = self._log = result.log
+        if result.truncated_bytes:
+            log.warning(
+                "%s: cut %d bytes of an append that was never answered", self._path, result.truncated_bytes
+            )
+        if opened.log_end_offset < latest.end_offset:
+            opened.truncate_fully(latest.end_offset)
+        if opened.log_start_offset > latest.end_offset:
+            raise MetadataError(
+                f"{self._path}: the log begins at offset {opened.log_start_offset}, but the newest snapshot "
+                f"ends at {latest.end_offset}; the records between are missing"
+            )
+
+    def _replay_log(self, latest: SnapshotId, image: MetadataImage, delta: MetadataDelta) -> None:
+        opened = self._opened
+        offset = max(latest.end_offset, opened.log_start_offset)
+        while offset < opened.log_end_offset:
+            found = opened.read(offset, opened.log_end_offset_metadata, _READ_BYTES, min_one_message=True)
+            if found.records is None:
+                raise MetadataError(f"{self._path}: nothing can be read at offset {offset}")
+            try:
+                chunk = memoryview(found.records.read())
+            finally:
+                found.records.release()
+            whole = 0
+            next_offset = offset
+            for position, header in iter_batches(chunk, allow_partial_tail=True):
+                whole = position + header.size_bytes
+                next_offset = header.last_offset + 1
+            for entry in read_records(chunk[:whole], where=self._path, from_offset=offset):
+                self._replay(entry, image, delta)
+                self._last_timestamp = entry.timestamp
+                self._last_epoch = max(self._last_epoch, entry.epoch)
+            self._bytes_since_snapshot += whole
+            if next_offset <= offset:
+                raise MetadataError(f"{self._path}: no whole batch at offset {offset}")
+            offset = next_offset
+
+    def _replay(self, entry: LogRecord, image: MetadataImage, delta: MetadataDelta) -> None:
+        if entry.record is None:
+            self._note_control(entry)
+            return
+        try:
+            image.replay(entry.record, delta)
+        except MetadataError as error:
+            raise MetadataError(f"{self._path}, offset {entry.offset}: {error}") from error
+
+    def _note_control(self, entry: LogRecord) -> None:
+        if entry.control is ControlType.KRAFT_VERSION and entry.message is not None:
+            self._quorum = Quorum(kraft_version=entry.message.kraft_version, voters=self._quorum.voters)
+        elif entry.control is ControlType.KRAFT_VOTERS and entry.message is not None:
+            self._quorum = Quorum(kraft_version=self._quorum.kraft_version, voters=entry.message)
+
+    def _check_voters(self) -> None:
+        if self._quorum.voters is None:
+            return
+        ids = [voter.voter_id for voter in self._quorum.voters.voters]
+        if ids != [self.node_id]:
+            raise MetadataError(
+                f"{self._path} belongs to a quorum of the voters {ids}; this broker runs alone as node "
+                f"{self.node_id} and cannot join one"
+            )
+
+    def become_leader(self) -> None:
+        """Take the next epoch and say so in the log.
+
+        Raises:
+            MetadataError: quorum-state is damaged.
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
+        disk = self._directory.disk
+        before = read_quorum_state(disk, self._path) or QuorumState()
+        self.epoch = max(before.leader_epoch, self._last_epoch) + 1
+        data_version = 1 if self._quorum.kraft_version >= 1 else 0
+        state = QuorumState(leader_id=self.node_id, leader_epoch=self.epoch, data_version=data_version)
+        try:
+            write_quorum_state(disk, self._path, state, [self.node_id])
+        except OSError as error:
+            raise self._directory.failed(error, f"writing {self._path}/quorum-state") from error
+        voter = messages.LeaderChangeMessageVoter(voter_id=self.node_id)
+        change = messages.LeaderChangeMessage(
+            version=0, leader_id=self.node_id, voters=[voter], granting_voters=[voter]
+        )
+        controls = [(ControlType.LEADER_CHANGE, change)]
+        if self.end_offset == 0:
+            controls += self._quorum.controls()
+        now_ms = self._clock.wall_ms()
+        batch = build_control_batch(controls, base_offset=self.end_offset, epoch=self.epoch, timestamp=now_ms)
+        self._append([batch], now_ms)
+
+    def append(self, records: Sequence[VersionedRecord]) -> int:
+        """Append records and return the offset of the first one, once they are durable.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR; they may or may not be there after a restart.
+        """
+        assert self.epoch > 0, "append before become_leader"
+        base_offset = self.end_offset
+        now_ms = self._clock.wall_ms()
+        self._append(
+            build_data_batches(records, base_offset=base_offset, epoch=self.epoch, timestamp=now_ms), now_ms
+        )
+        return base_offset
+
+    def _append(self, batches: list[bytes], now_ms: int) -> None:
+        opened = self._opened
+        info = opened.append_batches(
+            [[batch] for batch in batches], leader_epoch=self.epoch, origin=AppendOrigin.COORDINATOR
+        )
+        opened.flush()
+        self._bytes_since_snapshot += info.bytes_appended
+        self._last_timestamp = now_ms
+        self._last_epoch = self.epoch
+
+    def snapshot_due(self) -> bool:
+        """Whether enough was appended, or enough time passed with something appended, since the last one."""
+        if not self._bytes_since_snapshot or self._newest_end() == self.end_offset:
+            return False
+        if self._bytes_since_snapshot >= self._config.max_record_bytes_between_snapshots:
+            return True
+        interval_ms = self._config.max_snapshot_interval_ms
+        return interval_ms > 0 and self._clock.monotonic_ms() - self._snapshot_at_ms >= interval_ms
+
+    def _newest_end(self) -> int:
+        return self._snapshots[-1].end_offset if self._snapshots else 0
+
+    def write_snapshot(self, image: MetadataImage) -> SnapshotId:
+        """Write what the log comes to, then drop snapshots and log segments beyond the retention.
+
+        Args:
+            image: with every record of the log replayed, outside of a metadata transaction.
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
+        assert not image.in_transaction, "a snapshot within a metadata transaction"
+        snapshot_id = SnapshotId(self.end_offset, self._last_epoch)
+        batches = encode_snapshot(
+            image_records(image),
+            quorum=self._quorum,
+            epoch=self._last_epoch,
+            last_timestamp=self._last_timestamp,
+            timestamp=self._clock.wall_ms(),
+        )
+        try:
+            write_snapshot_file(self._directory.disk, self._path, snapshot_id, batches)
+            if snapshot_id not in self._snapshots:
+                self._snapshots.append(snapshot_id)
+            self._bytes_since_snapshot = 0
+            self._snapshot_at_ms = self._clock.monotonic_ms()
+            self._clean_up()
+        except OSError as error:
+            raise self._directory.failed(error, f"writing a snapshot in {self._path}") from error
+        return snapshot_id
+
+    def _clean_up(self) -> None:
+        """Drop the oldest snapshots, and the log up to the one that is then oldest, beyond the retention."""
+        disk = self._directory.disk
+        config = self._config
+        now_ms = self._clock.wall_ms()
+
+        def total_bytes() -> int:
+            sizes = map(self._snapshot_bytes, self._snapshots)
+            return self._opened.size + sum(sizes)
+
+        while len(self._snapshots) > 1:
+            successor = self._snapshots[1]
+            age_ms = now_ms - disk.mtime_ms(f"{self._path}/{successor.file_name}")
+            too_old = config.max_retention_ms >= 0 and age_ms > config.max_retention_ms
+            too_large = config.max_retention_bytes >= 0 and total_bytes() > config.max_retention_bytes
+            if not too_old and not too_large:
+                return
+            # The log must begin where a snapshot ends, so it is cut before its own snapshot goes.
+            self._opened.advance_log_start(successor.end_offset)
+            remove_snapshot(disk, self._path, self._snapshots.pop(0))
+
+    def _snapshot_bytes(self, snapshot_id: SnapshotId) -> int:
+        file = self._directory.disk.open_readonly(f"{self._path}/{snapshot_id.file_name}")
+        try:
+            return file.size()
+        finally:
+            file.close()
+
+    def run_deletions(self) -> None:
+        """Unlink dropped segments that are due; call now and then."""
+        self._deletions.run(self._clock.monotonic_ms())
+
+    def close(self, image: MetadataImage | None = None) -> None:
+        """Flush and close; with the image, leave a snapshot when a start would have much to replay."""
+        if self._log is None:
+            return
+        if (
+            image is not None
+            and not image.in_transaction
+            and self._directory.online
+            and self._bytes_since_snapshot > self._config.clean_stop_snapshot_bytes
+        ):
+            self.write_snapshot(image)
+        opened, self._log = self._log, None
+        if self._directory.online:
+            opened.close()
+        else:
+            opened.abandon()
+
+    def statistics(self) -> dict[str, int]:
+        """Return offsets, epoch and sizes for metrics."""
+        return {
+            "log_start_offset": self.log_start_offset,
+            "end_offset": self.end_offset,
+            "epoch": self.epoch,
+            "log_bytes": self._opened.size,
+            "bytes_since_snapshot": self._bytes_since_snapshot,
+            "snapshots": len(self._snapshots),
+        }

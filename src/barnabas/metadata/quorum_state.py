@@ -1,0 +1,75 @@
+"""The file `quorum-state`: who leads the metadata quorum, in which epoch.
+
+A single node elects itself: each start takes the next epoch and writes it durably before the first record of
+that epoch, so no two runs ever append in the same one. Version 0 of the file belongs to quorums whose voters
+are configured (kraft.version 0), version 1 to those whose voters are in the log (KIP-853).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from barnabas.base.disk import Disk, write_file_durably
+from barnabas.base.uuids import NULL_UUID, uuid_text
+from barnabas.metadata.records import MetadataError
+
+FILE_NAME: Final = "quorum-state"
+FILE_BYTES_MAX: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuorumState:
+    """What the file holds, as far as one node needs it."""
+
+    leader_id: int = -1
+    leader_epoch: int = 0
+    data_version: int = 1
+
+
+def read_quorum_state(disk: Disk, directory: str) -> QuorumState | None:
+    """Return the state; None when there is no file.
+
+    Raises:
+        MetadataError: the file is damaged, or of a version this broker does not read.
+    """
+    path = f"{directory}/{FILE_NAME}"
+    if not disk.exists(path):
+        return None
+    import json  # noqa: PLC0415 - costs 3 ms at a start, and a first start has no such file
+
+    file = disk.open_readonly(path)
+    try:
+        if file.size() > FILE_BYTES_MAX:
+            raise MetadataError(f"{path} is {file.size()} bytes long, which no quorum state is")
+        content = file.read_at(0, file.size())
+    finally:
+        file.close()
+    try:
+        fields: dict[str, Any] = json.loads(content)
+        version = fields["data_version"]
+        state = QuorumState(
+            leader_id=int(fields["leaderId"]),
+            leader_epoch=int(fields["leaderEpoch"]),
+            data_version=int(version),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise MetadataError(f"{path} is damaged: {error}") from error
+    if state.data_version not in (0, 1) or state.leader_epoch < 0:
+        raise MetadataError(f"{path} has data_version {version}; this broker reads versions 0 and 1")
+    return state
+
+
+def write_quorum_state(disk: Disk, directory: str, state: QuorumState, voters: list[int]) -> None:
+    """Replace the file durably.
+
+    Args:
+        voters: ids, written in version 0 only.
+    """
+    head = f'"leaderId":{state.leader_id},"leaderEpoch":{state.leader_epoch},"votedId":-1'
+    if state.data_version == 0:
+        listed = ",".join(f'{{"voterId":{voter}}}' for voter in voters)
+        text = f'{{"clusterId":"",{head},"appliedOffset":0,"currentVoters":[{listed}],"data_version":0}}'
+    else:
+        text = f'{{{head},"votedDirectoryId":"{uuid_text(NULL_UUID)}","data_version":1}}'
+    write_file_durably(disk, f"{directory}/{FILE_NAME}", text.encode())
