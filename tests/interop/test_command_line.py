@@ -1,0 +1,121 @@
+"""The commands against a running broker, as a user runs them."""
+
+import json
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable
+
+import pytest
+
+from tests.broker import BarnabasBroker
+
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+pytestmark = pytest.mark.interop
+
+
+@pytest.fixture
+def run(barnabas: BarnabasBroker) -> Run:
+    """Runs a command against the broker; a failure shows what it said."""
+
+    def run_command(*arguments: str, stdin: bytes = b"", code: int = 0) -> subprocess.CompletedProcess[bytes]:
+        line = [sys.executable, "-m", "barnabas", *arguments, "--bootstrap-server", barnabas.bootstrap]
+        done = subprocess.run(line, check=False, input=stdin, capture_output=True, timeout=60)
+        assert done.returncode == code, done.stderr.decode()
+        return done
+
+    return run_command
+
+
+@pytest.fixture
+def topic(run: Run) -> str:
+    name = f"commands-{uuid.uuid4().hex[:8]}"
+    run("topics", "create", name, "--partitions", "3")
+    return name
+
+
+def test_topics_from_creation_to_deletion(run: Run, topic: str) -> None:
+    assert topic in run("topics", "list").stdout.decode().split()
+    again = run("topics", "create", topic, code=1)
+    assert again.stderr.decode().startswith(f"barnabas: topic {topic}: TOPIC_ALREADY_EXISTS")
+    run("topics", "create", topic, "--if-not-exists")
+    described = json.loads(run("topics", "describe", topic, "-o", "json").stdout)[0]
+    assert [partition["end_offset"] for partition in described["partitions"]] == [0, 0, 0]
+    run("topics", "delete", topic)
+    assert run("topics", "describe", topic, code=1).stderr.decode() == (
+        f"barnabas: topic {topic}: UNKNOWN_TOPIC_OR_PARTITION\n"
+    )
+    run("topics", "delete", topic, "--if-exists")
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_lines_come_back_in_order_for_each_key(run: Run, topic: str, codec: str) -> None:
+    lines = [b"key%d:line %d \xff" % (number % 7, number) for number in range(5000)]
+    run("produce", topic, "-k", ":", "-z", codec, stdin=b"\n".join(lines))
+    out = run(
+        "consume", topic, "--from-beginning", "--exit-at-end", "-f", r"{key}:{value}\n"
+    ).stdout.splitlines()
+    assert sorted(out) == sorted(lines)
+    for key in {line.split(b":")[0] for line in lines}:
+        assert [line for line in out if line.startswith(key)] == [
+            line for line in lines if line.startswith(key)
+        ]
+
+
+def test_json_lines_carry_everything_from_topic_to_topic(run: Run, topic: str) -> None:
+    records = [
+        {"key": None, "value": None, "headers": [], "timestamp_ms": 1_700_000_000_000},
+        {
+            "key": "k",
+            "value": {"base64": "AP8="},
+            "headers": [["a", "1"], ["a", None]],
+            "timestamp_ms": 1_600_000_000_000,
+        },
+        {
+            "key": "",
+            "value": "",
+            "headers": [["Grüße", {"base64": "/w=="}]],
+            "timestamp_ms": 1_700_000_000_001,
+        },
+    ]
+    stdin = b"".join(json.dumps(record).encode() + b"\n" for record in records)
+    run("produce", topic, "--input", "json", "-p", "1", stdin=stdin)
+    first = run("consume", topic, "-p", "1", "--offset", "earliest", "--exit-at-end", "-o", "json").stdout
+    run("produce", topic, "--input", "json", "-p", "2", stdin=first)
+    second = run("consume", topic, "-p", "2", "--from-beginning", "--exit-at-end", "-o", "json").stdout
+    for output in (first, second):
+        found = [json.loads(line) for line in output.splitlines()]
+        assert [{name: record[name] for name in records[0]} for record in found] == records
+
+
+def test_where_to_start_and_when_to_stop(run: Run, topic: str) -> None:
+    stdin = b"".join(
+        b'{"value": "%d", "timestamp_ms": %d}\n' % (number, 1000 + number) for number in range(20)
+    )
+    run("produce", topic, "--input", "json", "-p", "0", stdin=stdin)
+
+    def values(*options: str) -> list[int]:
+        return list(map(int, run("consume", topic, "-p", "0", "--exit-at-end", *options).stdout.split()))
+
+    assert values("--offset", "17") == [17, 18, 19]
+    assert values("--offset", "-2") == [18, 19]
+    assert values("--from-time", "1015") == [15, 16, 17, 18, 19]
+    assert values("--from-beginning", "-n", "2") == [0, 1]
+    assert values() == []
+    assert (
+        b"holds offsets 0 to 20, not 99" in run("consume", topic, "-p", "0", "--offset", "99", code=1).stderr
+    )
+
+
+@pytest.mark.parametrize("acks", ["0", "1", "all"])
+def test_acks(run: Run, topic: str, acks: str) -> None:
+    run("produce", topic, "--acks", acks, "-p", "0", stdin=b"a\nb\n")
+    out = run("consume", topic, "-p", "0", "--from-beginning", "-n", "2", "--idle-exit", "20").stdout
+    assert out == b"a\nb\n"
+
+
+def test_a_bad_line_is_named_and_what_came_before_is_kept(run: Run, topic: str) -> None:
+    failed = run("produce", topic, "-k", "=", "-p", "0", stdin=b"a=1\nb=2\nno key\n", code=1)
+    assert b"barnabas: record 3: no key separator" in failed.stderr
+    assert run("consume", topic, "--from-beginning", "--exit-at-end").stdout == b"1\n2\n"

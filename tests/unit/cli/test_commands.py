@@ -1,0 +1,104 @@
+"""Help, wrong calls, tables, progress: what needs no broker."""
+
+import io
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from barnabas import __version__
+from barnabas.cli.main import main
+from barnabas.cli.output import Column, plain_table
+from barnabas.cli.progress import Progress, size_text
+from barnabas.cli.root import root
+
+UNREACHABLE = ["-b", "127.0.0.1:1", "--timeout", "0.1"]
+
+
+def test_version() -> None:
+    assert CliRunner().invoke(root, ["--version"]).output == f"barnabas, version {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "serve", "topics", "topics list", "topics create", "topics describe", "topics delete"]
+    + ["produce", "consume", "dump-log"],
+)
+def test_every_command_has_help(line: str) -> None:
+    result = CliRunner().invoke(root, [*line.split(), "--help"])
+    assert result.exit_code == 0
+    assert result.output.startswith("Usage: ")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "bogus",
+        "topics create",
+        "topics create t --partitions 0",
+        "topics create t --config nonsense",
+        "topics list -b [::1",
+        "produce t --acks 2",
+        "produce t --acks 1 --idempotent",
+        "produce t --delimiter \\q",
+        "consume t --from-beginning --offset 3",
+        "consume t --template {bogus}",
+        "consume t -o json --template {key}",
+        "consume t --from-time yesterday",
+        "serve --ephemeral --data-dir d",
+        "serve --bogus",
+        "dump-log",
+    ],
+)
+def test_wrong_calls_exit_with_2(line: str) -> None:
+    result = CliRunner().invoke(root, line.split())
+    assert result.exit_code == 2
+    assert "Error: " in result.output
+
+
+@pytest.mark.parametrize("line", ["topics list", "produce t", "consume t"])
+def test_an_unreachable_broker_is_one_line_and_1(line: str) -> None:
+    result = CliRunner().invoke(root, [*line.split(), *UNREACHABLE])
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1].startswith("barnabas: cannot reach 127.0.0.1:1: ")
+    assert "Traceback" not in result.output
+
+
+def test_main_exits_with_clicks_code(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", "--data-dir"])
+    assert ended.value.code == 2
+    assert "requires an argument" in capsys.readouterr().err
+
+
+def test_plain_tables_are_aligned_without_trailing_blanks() -> None:
+    columns = [Column(heading="Name"), Column(heading="N", number=True), Column(heading="Last")]
+    assert plain_table(columns, [["a", 1, None], ["long name", 1000, "x"]]) == (
+        "Name          N  Last\na             1  -\nlong name  1000  x\n"
+    )
+
+
+def test_progress_says_the_sum_once_where_nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", out)
+    now = iter([0.0, 2.0])
+    progress = Progress("produced", now_s=lambda: next(now, 2.0))
+    for _ in range(2000):
+        progress.add(1000)
+    progress.finish()
+    assert out.getvalue() == "produced 2,000 records, 2.0 MB, in 2.00 s, 1.0 MB/s\n"
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (999_499, "999 kB"),
+        (999_999, "1.0 MB"),
+        (10**13, "10.0 TB"),
+    ],
+)
+def test_sizes(size: int, text: str) -> None:
+    assert size_text(size) == text
