@@ -1,0 +1,1 @@
+"""What one broker hands out or decides for the whole cluster: producer ids (groups and transactions later)."""

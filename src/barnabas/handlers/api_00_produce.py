@@ -1,0 +1,157 @@
+"""Produce (key 0), v3-13; 0-13 are advertised, since older librdkafka gives up compression otherwise.
+
+Appends one record batch per partition and answers as acks says.
+
+Behaviour
+- acks=0 gets no answer; an error closes the connection, which is the only way to tell (P1).
+- Records are handed to the log as they lie in the frame; nothing here looks inside a batch.
+- Unknown topics answer per partition: by name 3, by id 100.
+Versions
+- 5 log start offset; 7 zstd (KIP-110); 8 record errors (KIP-467); 10 leader and endpoints on errors
+  (KIP-951); 12 implicit add to a transaction (KIP-890); 13 topic ids (KIP-516)
+"""
+
+from __future__ import annotations
+
+from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.uuids import NULL_UUID
+from barnabas.handlers.brokers import NamedLeaders
+from barnabas.handlers.request import RequestContext
+from barnabas.protocol import messages
+from barnabas.replica.produce import AppendOutcome, AppendPartition, AppendPartitionResult
+
+_FIRST_WITH_TOPIC_IDS = 13
+_FIRST_WITH_CURRENT_LEADER = 10
+
+
+def handle(context: RequestContext, request: messages.ProduceRequest) -> messages.ProduceResponse | None:
+    """Start the append; it answers through `_PendingProduce.respond`."""
+    pending = _PendingProduce(context, request)
+    context.services.replicas.append(
+        acks=request.acks,
+        timeout_ms=request.timeout_ms,
+        partitions=pending.known,
+        respond=pending.respond,
+        owner=context.connection,
+        request_version=context.api_version,
+    )
+    return None
+
+
+def error_response(request: messages.ProduceRequest, error: ApiError) -> messages.ProduceResponse:
+    """Every partition failed for the same reason."""
+    return messages.ProduceResponse(
+        responses=[
+            messages.ProduceResponseTopicProduceResponse(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_responses=[
+                    _failed(partition.index, error.code, error.message) for partition in topic.partition_data
+                ],
+            )
+            for topic in request.topic_data
+        ]
+    )
+
+
+class _PendingProduce:
+    """A produce between its request and its answer."""
+
+    __slots__ = ("acks", "context", "known", "request", "unknown")
+
+    def __init__(self, context: RequestContext, request: messages.ProduceRequest) -> None:
+        self.context = context
+        self.request = request
+        self.acks = request.acks
+        self.known: list[AppendPartition] = []
+        self.unknown: dict[int, ErrorCode] = {}
+        """Position of the topic in the request -> why none of its partitions can be appended to."""
+        image = context.services.image
+        with_ids = context.api_version >= _FIRST_WITH_TOPIC_IDS
+        for position, asked in enumerate(request.topic_data):
+            if with_ids:
+                topic = image.topics_by_id.get(asked.topic_id)
+                if topic is None:
+                    self.unknown[position] = ErrorCode.UNKNOWN_TOPIC_ID
+                    continue
+                name, topic_id = topic.name, asked.topic_id
+            else:
+                name, topic_id = asked.name, NULL_UUID
+                if name not in image.topics:
+                    self.unknown[position] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                    continue
+            for partition in asked.partition_data:
+                self.known.append(AppendPartition(name, topic_id, partition.index, partition.records))
+
+    def respond(self, outcome: AppendOutcome) -> None:
+        """Answer, or with acks=0 only tell of errors by hanging up (P1)."""
+        context = self.context
+        if self.acks != 0:
+            context.respond(self._response(outcome))
+        elif outcome.has_error or self.unknown:
+            context.connection.close(f"produce with acks=0 failed: {self._first_error(outcome)}")
+        else:
+            context.respond_nothing()
+
+    def _first_error(self, outcome: AppendOutcome) -> str:
+        for partition, result in zip(self.known, outcome.results, strict=True):
+            if result.error_code != ErrorCode.NONE:
+                return f"{partition.topic}-{partition.partition} {ErrorCode(result.error_code).name}"
+        return next(iter(self.unknown.values())).name
+
+    def _response(self, outcome: AppendOutcome) -> messages.ProduceResponse:
+        response = messages.ProduceResponse()
+        results = iter(outcome.results)
+        leaders = NamedLeaders(self.context)
+        for position, asked in enumerate(self.request.topic_data):
+            error = self.unknown.get(position)
+            if error is None:
+                partitions = [
+                    self._partition_response(part.index, next(results), leaders)
+                    for part in asked.partition_data
+                ]
+            else:
+                partitions = [_failed(part.index, error) for part in asked.partition_data]
+            response.responses.append(
+                messages.ProduceResponseTopicProduceResponse(
+                    name=asked.name, topic_id=asked.topic_id, partition_responses=partitions
+                )
+            )
+        response.node_endpoints = [
+            messages.ProduceResponseNodeEndpoint(node_id=e.node_id, host=e.host, port=e.port, rack=e.rack)
+            for e in leaders.endpoints()
+        ]
+        return response
+
+    def _partition_response(
+        self, index: int, result: AppendPartitionResult, leaders: NamedLeaders
+    ) -> messages.ProduceResponsePartitionProduceResponse:
+        answer = messages.ProduceResponsePartitionProduceResponse(
+            index=index,
+            error_code=result.error_code,
+            base_offset=result.base_offset,
+            log_append_time_ms=result.log_append_time_ms,
+            log_start_offset=result.log_start_offset,
+            error_message=result.error_message,
+        )
+        if result.record_errors:
+            answer.record_errors = [
+                messages.ProduceResponseBatchIndexAndErrorMessage(
+                    batch_index=error.batch_index, batch_index_error_message=error.message
+                )
+                for error in result.record_errors
+            ]
+        if result.leader_id >= 0 and self.context.api_version >= _FIRST_WITH_CURRENT_LEADER:
+            answer.current_leader = messages.ProduceResponseLeaderIdAndEpoch(
+                leader_id=result.leader_id, leader_epoch=result.leader_epoch
+            )
+            leaders.add(result.leader_id)
+        return answer
+
+
+def _failed(
+    index: int, code: ErrorCode, message: str | None = None
+) -> messages.ProduceResponsePartitionProduceResponse:
+    return messages.ProduceResponsePartitionProduceResponse(
+        index=index, error_code=code, base_offset=-1, error_message=message
+    )

@@ -1,0 +1,210 @@
+"""Fetch (key 1), v4-18.
+
+Reads records for consumers and followers; parks when there is too little to send.
+
+Behaviour
+- One byte limit is shared by all partitions in request order; the first batch is never refused (F6, F7).
+- Partitions that cannot be read at all (unknown name or id) come last, the others in request order (F8).
+- Records travel as file slices from the log to the socket: this file never sees a record byte.
+- Fetch sessions are answered as a broker without a free slot answers them: every request gets a full
+  answer and session id 0; a request that continues a session gets FETCH_SESSION_ID_NOT_FOUND (70), on
+  which every client starts over with a full request.
+- A topic stored as zstd answers versions below 10 with UNSUPPORTED_COMPRESSION_TYPE (F2b).
+Versions
+- 5 log start offset; 7 sessions (KIP-227); 9 leader epochs (KIP-320); 11 rack (KIP-392);
+  12 diverging epochs (KIP-595); 13 topic ids (KIP-516); 15 replica state (KIP-903);
+  16 leader and endpoints on errors (KIP-951); 17 directory id (KIP-853); 18 high watermark (KIP-1166)
+"""
+
+from __future__ import annotations
+
+from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.uuids import NULL_UUID
+from barnabas.handlers.brokers import NamedLeaders
+from barnabas.handlers.request import RequestContext
+from barnabas.protocol import messages
+from barnabas.replica.fetch import (
+    ClientMetadata,
+    FetchOutcome,
+    FetchParams,
+    FetchPartition,
+    FetchPartitionResult,
+    bounded_limits,
+    fetch_isolation,
+)
+
+FINAL_SESSION_EPOCH = -1
+"""With a session id it closes that session, without one it asks for none (KIP-227)."""
+
+_FIRST_WITH_ZSTD = 10
+_FIRST_WITH_RACK = 11
+_FIRST_WITH_CURRENT_LEADER = 12
+_FIRST_WITH_TOPIC_IDS = 13
+_FIRST_WITH_REPLICA_STATE = 15
+
+
+def handle(context: RequestContext, request: messages.FetchRequest) -> messages.FetchResponse | None:
+    """Start the read, which answers when it is done; answer at once what needs no reading."""
+    if request.session_id != 0 and request.session_epoch > 0:
+        return messages.FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+    fetch = _PendingFetch(context, request)
+    context.services.replicas.fetch(
+        _fetch_params(context, request), fetch.readable, fetch.respond, context.connection
+    )
+    return None
+
+
+def error_response(request: messages.FetchRequest, error: ApiError) -> messages.FetchResponse:
+    """The answer to a request that failed as a whole."""
+    return messages.FetchResponse(error_code=error.code)
+
+
+def closes_session(request: messages.FetchRequest) -> bool:
+    """Whether this request ends a session, on which a parked fetch of the connection is answered (F33)."""
+    return request.session_id != 0 and request.session_epoch == FINAL_SESSION_EPOCH
+
+
+def _fetch_params(context: RequestContext, request: messages.FetchRequest) -> FetchParams:
+    version = context.api_version
+    replica_id, replica_epoch = request.replica_id, -1
+    if version >= _FIRST_WITH_REPLICA_STATE:
+        replica_id = request.replica_state.replica_id
+        replica_epoch = request.replica_state.replica_epoch
+    max_bytes, min_bytes = bounded_limits(
+        request.max_bytes, request.min_bytes, context.services.settings.fetch_max_bytes
+    )
+    client = None
+    if version >= _FIRST_WITH_RACK:
+        client = ClientMetadata(
+            rack_id=request.rack_id,
+            client_id=context.client_id,
+            client_address=context.connection.peer_host,
+            listener_name=context.connection.listener_name,
+        )
+    return FetchParams(
+        replica_id=replica_id,
+        replica_epoch=replica_epoch,
+        max_wait_ms=request.max_wait_ms,
+        min_bytes=min_bytes,
+        max_bytes=max_bytes,
+        isolation=fetch_isolation(replica_id, request.isolation_level),
+        client_metadata=client,
+    )
+
+
+class _PendingFetch:
+    """A fetch between its request and its answer: what is read, and what failed before reading."""
+
+    __slots__ = ("context", "failed", "readable")
+
+    def __init__(self, context: RequestContext, request: messages.FetchRequest) -> None:
+        self.context = context
+        self.readable: list[FetchPartition] = []
+        self.failed: list[tuple[FetchPartition, ErrorCode]] = []
+        with_ids = context.api_version >= _FIRST_WITH_TOPIC_IDS
+        image = context.services.image
+        for asked in request.topics:
+            if with_ids:
+                topic_id, unknown = asked.topic_id, ErrorCode.UNKNOWN_TOPIC_ID
+                topic = image.topics_by_id.get(topic_id)
+            else:
+                topic_id, unknown = NULL_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                topic = image.topics.get(asked.topic)
+            name = asked.topic if topic is None else topic.name
+            for part in asked.partitions:
+                partition = FetchPartition(
+                    name,
+                    topic_id,
+                    part.partition,
+                    part.fetch_offset,
+                    part.partition_max_bytes,
+                    part.current_leader_epoch,
+                    part.last_fetched_epoch,
+                    part.log_start_offset,
+                )
+                if topic is None:
+                    self.failed.append((partition, unknown))
+                elif part.partition not in topic.partitions:
+                    self.failed.append((partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+                else:
+                    self.readable.append(partition)
+
+    def respond(self, outcome: FetchOutcome) -> None:
+        """Send what was read; called by the replica layer, at once or after a wait."""
+        version = self.context.api_version
+        if version < _FIRST_WITH_ZSTD:
+            self._refuse_zstd(outcome)
+        leaders = NamedLeaders(self.context)
+        response = messages.FetchResponse()
+        last_topic = ("", b"")
+        for partition, data in [
+            *(
+                (partition, _partition_data(partition.partition, result, version, leaders))
+                for partition, result in zip(self.readable, outcome.results, strict=True)
+            ),
+            *((partition, _failed(partition.partition, code)) for partition, code in self.failed),
+        ]:
+            topic = (partition.topic, partition.topic_id)
+            if topic != last_topic:
+                last_topic = topic
+                response.responses.append(
+                    messages.FetchResponseFetchableTopicResponse(
+                        topic=partition.topic, topic_id=partition.topic_id, partitions=[data]
+                    )
+                )
+            else:
+                response.responses[-1].partitions.append(data)
+        response.node_endpoints = [
+            messages.FetchResponseNodeEndpoint(node_id=e.node_id, host=e.host, port=e.port, rack=e.rack)
+            for e in leaders.endpoints()
+        ]
+        self.context.respond(response)
+
+    def _refuse_zstd(self, outcome: FetchOutcome) -> None:
+        replicas = self.context.services.replicas
+        for partition, result in zip(self.readable, outcome.results, strict=True):
+            if replicas.compression_type(partition.topic, partition.partition) == "zstd":
+                if result.records is not None:
+                    result.records.release()
+                    result.records = None
+                result.error_code = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+                result.high_watermark = result.last_stable_offset = result.log_start_offset = -1
+                result.aborted_transactions = None
+
+
+def _partition_data(
+    index: int, result: FetchPartitionResult, version: int, leaders: NamedLeaders
+) -> messages.FetchResponsePartitionData:
+    aborted = result.aborted_transactions
+    data = messages.FetchResponsePartitionData(
+        partition_index=index,
+        error_code=result.error_code,
+        high_watermark=result.high_watermark,
+        last_stable_offset=result.last_stable_offset,
+        log_start_offset=result.log_start_offset,
+        aborted_transactions=None
+        if aborted is None
+        else [
+            messages.FetchResponseAbortedTransaction(
+                producer_id=entry.producer_id, first_offset=entry.first_offset
+            )
+            for entry in aborted
+        ],
+        preferred_read_replica=result.preferred_read_replica,
+        records=b"" if result.records is None else result.records,
+    )
+    if result.diverging_epoch is not None:
+        epoch, end_offset = result.diverging_epoch
+        data.diverging_epoch = messages.FetchResponseEpochEndOffset(epoch=epoch, end_offset=end_offset)
+    if result.leader_id >= 0 and version >= _FIRST_WITH_CURRENT_LEADER:
+        data.current_leader = messages.FetchResponseLeaderIdAndEpoch(
+            leader_id=result.leader_id, leader_epoch=result.leader_epoch
+        )
+        leaders.add(result.leader_id)
+    return data
+
+
+def _failed(index: int, code: ErrorCode) -> messages.FetchResponsePartitionData:
+    return messages.FetchResponsePartitionData(
+        partition_index=index, error_code=code, high_watermark=-1, records=b""
+    )

@@ -1,0 +1,155 @@
+"""Metadata (key 3), v0-13.
+
+Tells which brokers there are and which of them leads each partition.
+
+Behaviour
+- Asked for no topic in particular (v0 an empty list, later null) it tells of all.
+- An unknown topic is created when client (v4) and `auto.create.topics.enable` both allow it. The answer
+  already names its leader, where Apache Kafka's says UNKNOWN_TOPIC_OR_PARTITION once and has the client
+  come back. Internal topics are never created this way.
+- Brokers are told with the address of the listener the request came in on.
+Versions
+- 1 racks, controller, internal topics; 2 cluster id; 5 offline replicas; 7 leader epochs (KIP-320);
+  8 authorized operations (KIP-430); 10 topic ids in answers, 12 in requests (KIP-516)
+"""
+
+from __future__ import annotations
+
+from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.uuids import NULL_UUID
+from barnabas.handlers.brokers import known_brokers
+from barnabas.handlers.request import RequestContext
+from barnabas.handlers.topics import CLUSTER_OPERATIONS, OPERATIONS_NOT_ASKED, TOPIC_OPERATIONS, is_internal
+from barnabas.metadata.controller import TopicCreation
+from barnabas.metadata.image import NO_LEADER, PartitionImage, TopicImage
+from barnabas.protocol import messages
+
+_FIRST_WITH_NULL_FOR_ALL = 1
+_FIRST_WITH_TOPIC_IDS_ASKED = 12
+_LAST_WITH_CLUSTER_OPERATIONS = 10
+
+
+def handle(context: RequestContext, request: messages.MetadataRequest) -> messages.MetadataResponse:
+    """Describe the brokers, and all topics or the ones asked for."""
+    _check(context, request)
+    services = context.services
+    topics_asked = request.topics
+    if topics_asked is None or (not topics_asked and context.api_version < _FIRST_WITH_NULL_FOR_ALL):
+        topics = [_describe(context, request, topic) for topic in services.image.topics.values()]
+    elif any(asked.topic_id != NULL_UUID for asked in topics_asked):
+        topics = [_by_id(context, request, asked.topic_id) for asked in topics_asked]
+    else:
+        names = dict.fromkeys(asked.name for asked in topics_asked if asked.name is not None)
+        topics = _by_name(context, request, list(names))
+    return messages.MetadataResponse(
+        brokers=[
+            messages.MetadataResponseMetadataResponseBroker(
+                node_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack
+            )
+            for broker in known_brokers(context)
+            if not broker.is_fenced
+        ],
+        cluster_id=services.cluster_id,
+        controller_id=services.node_id,
+        topics=topics,
+        cluster_authorized_operations=(
+            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else OPERATIONS_NOT_ASKED
+        ),
+    )
+
+
+def error_response(request: messages.MetadataRequest, error: ApiError) -> messages.MetadataResponse:
+    """Every topic asked for failed for the same reason."""
+    return messages.MetadataResponse(
+        error_code=error.code,
+        topics=[
+            messages.MetadataResponseMetadataResponseTopic(
+                error_code=error.code, name=asked.name, topic_id=asked.topic_id
+            )
+            for asked in request.topics or ()
+        ],
+    )
+
+
+def _check(context: RequestContext, request: messages.MetadataRequest) -> None:
+    if context.api_version >= _FIRST_WITH_TOPIC_IDS_ASKED:
+        return
+    for asked in request.topics or ():
+        if asked.name is None:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "a topic name may not be null in this version")
+        if asked.topic_id != NULL_UUID:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "topic ids may not be asked for in this version")
+
+
+def _by_id(
+    context: RequestContext, request: messages.MetadataRequest, topic_id: bytes
+) -> messages.MetadataResponseMetadataResponseTopic:
+    topic = context.services.image.topics_by_id.get(topic_id)
+    if topic is None:
+        return messages.MetadataResponseMetadataResponseTopic(
+            error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id
+        )
+    return _describe(context, request, topic)
+
+
+def _by_name(
+    context: RequestContext, request: messages.MetadataRequest, names: list[str]
+) -> list[messages.MetadataResponseMetadataResponseTopic]:
+    image = context.services.image
+    errors: dict[str, ErrorCode] = {}
+    missing = [name for name in names if name not in image.topics]
+    if missing:
+        errors = _create_missing(context, request, missing)
+    return [
+        _describe(context, request, topic)
+        if (topic := image.topics.get(name)) is not None
+        else messages.MetadataResponseMetadataResponseTopic(
+            error_code=errors[name], name=name, is_internal=is_internal(name)
+        )
+        for name in names
+    ]
+
+
+def _create_missing(
+    context: RequestContext, request: messages.MetadataRequest, missing: list[str]
+) -> dict[str, ErrorCode]:
+    """Create unknown topics where that is wanted; return why others stay unknown."""
+    services = context.services
+    errors = dict.fromkeys(missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if not (request.allow_auto_topic_creation and services.settings.auto_create_topics_enable):
+        for name in missing:
+            if not is_valid_topic_name(name):
+                errors[name] = ErrorCode.INVALID_TOPIC_EXCEPTION
+        return errors
+    creations = [TopicCreation(name=name) for name in missing if not is_internal(name)]
+    for creation, result in zip(creations, services.controller.create_topics(creations), strict=True):
+        errors[creation.name] = result.error
+    return errors
+
+
+def _describe(
+    context: RequestContext, request: messages.MetadataRequest, topic: TopicImage
+) -> messages.MetadataResponseMetadataResponseTopic:
+    return messages.MetadataResponseMetadataResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=is_internal(topic.name),
+        partitions=[_describe_partition(context, partition) for partition in topic.partitions.values()],
+        topic_authorized_operations=(
+            TOPIC_OPERATIONS if request.include_topic_authorized_operations else OPERATIONS_NOT_ASKED
+        ),
+    )
+
+
+def _describe_partition(
+    context: RequestContext, partition: PartitionImage
+) -> messages.MetadataResponseMetadataResponsePartition:
+    return messages.MetadataResponseMetadataResponsePartition(
+        error_code=ErrorCode.LEADER_NOT_AVAILABLE if partition.leader == NO_LEADER else ErrorCode.NONE,
+        partition_index=partition.partition,
+        leader_id=partition.leader,
+        leader_epoch=partition.leader_epoch,
+        replica_nodes=list(partition.replicas),
+        isr_nodes=list(partition.isr),
+        offline_replicas=context.services.replicas.offline_replicas(partition),
+    )

@@ -1,0 +1,78 @@
+"""DeleteTopics (key 20), v1-6.
+
+Deletes topics by name or, from version 6, by id.
+
+Behaviour
+- Each topic has its own result; a topic asked for twice fails with INVALID_REQUEST.
+- `delete.topic.enable=false` answers TOPIC_DELETION_DISABLED (73), below version 3 INVALID_REQUEST.
+Versions
+- 3 TOPIC_DELETION_DISABLED (KIP-322); 5 error messages; 6 topic ids (KIP-516)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.uuids import NULL_UUID
+from barnabas.handlers.request import RequestContext
+from barnabas.protocol import messages
+
+_FIRST_WITH_DISABLED = 3
+_FIRST_WITH_STATES = 6
+
+_Asked = tuple[str | None, bytes]
+"""Name and topic id; one of them is absent (None, NULL_UUID)."""
+
+
+def handle(context: RequestContext, request: messages.DeleteTopicsRequest) -> messages.DeleteTopicsResponse:
+    """Check what is asked, then let the controller delete the rest."""
+    services = context.services
+    if not services.settings.delete_topic_enable:
+        code = (
+            ErrorCode.TOPIC_DELETION_DISABLED
+            if context.api_version >= _FIRST_WITH_DISABLED
+            else ErrorCode.INVALID_REQUEST
+        )
+        raise ApiError(code, "Topic deletion is disabled.")
+    asked = _asked(request, context.api_version)
+    counts = Counter(asked)
+    response = messages.DeleteTopicsResponse()
+    for (name, topic_id), count in counts.items():
+        if name is not None and topic_id != NULL_UUID:
+            error = ApiError(
+                ErrorCode.INVALID_REQUEST, "Topic name and topic id can not be specified together."
+            )
+        elif name is None and topic_id == NULL_UUID:
+            error = ApiError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
+        elif count > 1:
+            what = "name" if name is not None else "id"
+            error = ApiError(ErrorCode.INVALID_REQUEST, f"Duplicate topic {what}.")
+        else:
+            response.responses.append(_delete(context, name, topic_id))
+            continue
+        response.responses.append(_failed(name, topic_id, error))
+    return response
+
+
+def error_response(request: messages.DeleteTopicsRequest, error: ApiError) -> messages.DeleteTopicsResponse:
+    """Every topic failed for the same reason."""
+    states = [(state.name, state.topic_id) for state in request.topics]
+    names: list[_Asked] = [(name, NULL_UUID) for name in request.topic_names]
+    return messages.DeleteTopicsResponse(
+        responses=[_failed(name, topic_id, error) for name, topic_id in [*states, *names]]
+    )
+
+
+def _asked(request: messages.DeleteTopicsRequest, version: int) -> list[_Asked]:
+    if version >= _FIRST_WITH_STATES:
+        return [(state.name, state.topic_id) for state in request.topics]
+    return [(name, NULL_UUID) for name in request.topic_names]
+
+
+def _failed(
+    name: str | None, topic_id: bytes, error: ApiError
+) -> messages.DeleteTopicsResponseDeletableTopicResult:
+    return messages.DeleteTopicsResponseDeletableTopicResult(
+        name=name, topic_id=topic_id, error_code=error.code, error_message=error.message
+    )

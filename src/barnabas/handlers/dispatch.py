@@ -1,0 +1,98 @@
+"""From a frame to the file that answers it, and the one place where errors are caught.
+
+A request passes header, version check, decode and route. ApiError becomes an error response,
+ProtocolError goes on to `net`, which closes the connection; anything else is a fault of ours: logged
+with the request, answered with UNKNOWN_SERVER_ERROR. A table of routes instead of a class with a method
+per API, so that each API is one file that can be read alone.
+"""
+
+import logging
+from typing import TYPE_CHECKING
+
+from barnabas.base.errors import ApiError, ErrorCode, ProtocolError
+from barnabas.handlers import api_18_api_versions
+from barnabas.handlers.api_01_fetch import closes_session
+from barnabas.handlers.request import RequestContext
+from barnabas.handlers.routes import ROUTES, Route
+from barnabas.handlers.services import Services
+from barnabas.protocol import frames, messages
+from barnabas.protocol.api_keys import ApiKey
+
+if TYPE_CHECKING:
+    from barnabas.net.connection import Connection
+
+_log = logging.getLogger(__name__)
+
+
+class Dispatcher:
+    """Receives the requests of every connection (`net.contracts.ConnectionHandler`)."""
+
+    __slots__ = ("_complete_parked_fetches", "_services")
+
+    def __init__(self, services: Services, *, complete_parked_fetches: bool = True) -> None:
+        """
+        Args:
+            complete_parked_fetches: `connections.parked.fetch=complete`: a request behind a parked fetch
+                has it answered at once (F33); False waits for it, as Apache Kafka does.
+        """
+        self._services = services
+        self._complete_parked_fetches = complete_parked_fetches
+
+    def connection_opened(self, connection: "Connection") -> None:
+        """Nothing is kept per connection."""
+
+    def connection_closed(self, connection: "Connection") -> None:
+        """Drop what is parked for a connection that is gone (F31)."""
+        self._services.replicas.connection_gone(connection)
+
+    def request_received(self, connection: "Connection", frame: memoryview) -> None:
+        """Answer one request, at once or later.
+
+        Raises:
+            ProtocolError: bytes that are no request, or an API or version that is not served.
+        """
+        received_us = self._services.clock.monotonic_us()
+        header = frames.decode_request_header(frame)
+        route = ROUTES.get(header.api_key)
+        if route is None:
+            raise ProtocolError(f"api key {header.api_key} is not served")
+        context = RequestContext(self._services, connection, route.spec, header, received_us)
+        if header.api_version not in route.versions:
+            if header.api_key != ApiKey.API_VERSIONS:
+                raise ProtocolError(f"{route.spec.name} v{header.api_version} is not served")
+            context.api_version = 0
+            context.respond(api_18_api_versions.unsupported_version(context))
+            return
+        request = route.spec.request.decode(frame, header.api_version, header.body_offset)
+        response = _answer(route, context, request)
+        if response is not None:
+            context.respond(response)
+
+    def request_waiting(self, connection: "Connection", frame: memoryview) -> None:
+        """Another request arrived behind one in hand: answer a parked fetch, unless a fetch follows it.
+
+        A fetch that follows leaves the parked one alone, since a client that pipelines fetches would
+        spin otherwise; one that closes the session does not wait either (F33).
+        """
+        if not self._complete_parked_fetches:
+            return
+        header = frames.decode_request_header(frame)
+        if header.api_key == ApiKey.FETCH:
+            if header.api_version not in ROUTES[ApiKey.FETCH].versions:
+                return
+            request = messages.FetchRequest.decode(frame, header.api_version, header.body_offset)
+            if not closes_session(request):
+                return
+        self._services.replicas.complete_parked_fetches(connection)
+
+
+def _answer(route: Route, context: RequestContext, request: messages.Message) -> messages.Message | None:
+    try:
+        return route.handle(context, request)
+    except ApiError as error:
+        return route.error_response(request, error)
+    except ProtocolError:
+        raise
+    except Exception:
+        _log.exception("fault while answering %s", context)
+        return route.error_response(request, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))

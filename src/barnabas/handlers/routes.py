@@ -1,0 +1,83 @@
+"""Which APIs are served, in which versions, and by which file.
+
+This table is also what ApiVersions advertises: an API is here when it works, and only then.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from barnabas.base.errors import ApiError
+from barnabas.handlers import (
+    api_00_produce,
+    api_01_fetch,
+    api_02_list_offsets,
+    api_03_metadata,
+    api_10_find_coordinator,
+    api_18_api_versions,
+    api_19_create_topics,
+    api_20_delete_topics,
+    api_21_delete_records,
+    api_22_init_producer_id,
+    api_23_offset_for_leader_epoch,
+    api_60_describe_cluster,
+)
+from barnabas.handlers.request import RequestContext
+from barnabas.protocol import messages
+from barnabas.protocol.api_keys import ApiKey
+
+Handle = Callable[[RequestContext, Any], messages.Message | None]
+ErrorResponse = Callable[[Any, ApiError], messages.Message]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """One served API.
+
+    Attributes:
+        versions: accepted; others close the connection.
+        advertised: what ApiVersions tells; wider than `versions` only for Produce.
+        handle: returns the response, or None when it has answered or will.
+        error_response: the answer to a request that failed as a whole.
+    """
+
+    spec: messages.ApiSpec
+    versions: range
+    advertised: range
+    handle: Handle
+    error_response: ErrorResponse
+
+
+def _route(key: ApiKey, module: Any, *, advertised_from: int | None = None) -> tuple[int, Route]:
+    spec = messages.BY_KEY[key]
+    versions = spec.valid_versions
+    first = versions.start if advertised_from is None else advertised_from
+    return int(key), Route(
+        spec=spec,
+        versions=versions,
+        advertised=range(first, versions.stop),
+        handle=module.handle,
+        error_response=module.error_response,
+    )
+
+
+ROUTES: Mapping[int, Route] = MappingProxyType(
+    dict(
+        (
+            # librdkafka before 2.9 gives up compression when versions below 3 are missing (P5).
+            _route(ApiKey.PRODUCE, api_00_produce, advertised_from=0),
+            _route(ApiKey.FETCH, api_01_fetch),
+            _route(ApiKey.LIST_OFFSETS, api_02_list_offsets),
+            _route(ApiKey.METADATA, api_03_metadata),
+            _route(ApiKey.FIND_COORDINATOR, api_10_find_coordinator),
+            _route(ApiKey.API_VERSIONS, api_18_api_versions),
+            _route(ApiKey.CREATE_TOPICS, api_19_create_topics),
+            _route(ApiKey.DELETE_TOPICS, api_20_delete_topics),
+            _route(ApiKey.DELETE_RECORDS, api_21_delete_records),
+            _route(ApiKey.INIT_PRODUCER_ID, api_22_init_producer_id),
+            _route(ApiKey.OFFSET_FOR_LEADER_EPOCH, api_23_offset_for_leader_epoch),
+            _route(ApiKey.DESCRIBE_CLUSTER, api_60_describe_cluster),
+        )
+    )
+)

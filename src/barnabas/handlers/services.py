@@ -1,0 +1,49 @@
+"""What handlers may use: the parts of a broker that answer requests, handed to each of them.
+
+One slotted object instead of globals, so that several brokers live in one process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from barnabas.base.clock import Clock
+    from barnabas.coordinator.producer_ids import ProducerIds
+    from barnabas.metadata.controller import Controller
+    from barnabas.metadata.image import Endpoint, MetadataImage
+    from barnabas.replica.manager import ReplicaManager
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandlerSettings:
+    """The broker settings that handlers read, by Kafka's names."""
+
+    fetch_max_bytes: int = 57671680
+    auto_create_topics_enable: bool = True
+    delete_topic_enable: bool = True
+
+
+@dataclass(slots=True, kw_only=True)
+class Services:
+    """The parts of one broker.
+
+    Attributes:
+        rack: `broker.rack`, None when unset.
+        advertised: where clients are told to connect, by the name of the listener they came in on.
+        advertised_apis: api key -> versions that ApiVersions tells.
+    """
+
+    cluster_id: str
+    node_id: int
+    rack: str | None
+    clock: Clock
+    image: MetadataImage
+    controller: Controller
+    replicas: ReplicaManager
+    producer_ids: ProducerIds
+    settings: HandlerSettings
+    advertised_apis: Mapping[int, range]
+    advertised: dict[str, Endpoint] = field(default_factory=dict)

@@ -1,0 +1,195 @@
+"""ApiVersions, Metadata, DescribeCluster, FindCoordinator, InitProducerId."""
+
+import pytest
+
+from barnabas.base.errors import ErrorCode
+from barnabas.base.uuids import NULL_UUID
+from barnabas.handlers.routes import ROUTES
+from barnabas.protocol import messages
+from barnabas.protocol.api_keys import ApiKey
+from tests.unit.handlers.conftest import TOPIC_ID
+
+
+def _software(**fields):
+    return messages.ApiVersionsRequest(
+        **{"client_software_name": "test", "client_software_version": "1.0", **fields}
+    )
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_p5_api_versions_tells_what_is_served(peer, version):
+    response = peer.send(_software() if version >= 3 else messages.ApiVersionsRequest(), version)
+    assert response.error_code == 0
+    told = {api.api_key: (api.min_version, api.max_version) for api in response.api_keys}
+    assert told[ApiKey.PRODUCE] == (0, 13)
+    assert told[ApiKey.FETCH] == (4, 18)
+    assert set(told) == set(ROUTES)
+
+
+def test_api_versions_leaves_out_minimum_zero_below_version_4(peer):
+    three = {f.name for f in peer.send(_software(), 3).supported_features}
+    four = {f.name for f in peer.send(_software(), 4).supported_features}
+    assert three == {"metadata.version"}
+    assert {"group.version", "transaction.version", "metadata.version"} <= four
+
+
+def test_api_versions_tells_finalized_features(peer, services):
+    services.image.features = {"metadata.version": 33, "group.version": 1}
+    response = peer.send(_software(), 3)
+    assert {f.name: f.max_version_level for f in response.finalized_features} == {
+        "metadata.version": 33,
+        "group.version": 1,
+    }
+    assert response.finalized_features_epoch == 5
+
+
+@pytest.mark.parametrize("name", ["", "-x", "x-", "a b", "x" * 3 + "/"])
+def test_kip511_software_must_look_like_a_name(peer, name):
+    assert peer.send(_software(client_software_name=name), 3).error_code == ErrorCode.INVALID_REQUEST
+    assert peer.send(_software(client_software_version=name), 3).error_code == ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("cluster_id", "node_id", "expected"),
+    [
+        ("cluster", 1, ErrorCode.NONE),
+        ("another", 1, ErrorCode.REBOOTSTRAP_REQUIRED),
+        ("cluster", 2, ErrorCode.REBOOTSTRAP_REQUIRED),
+        (None, -1, ErrorCode.NONE),
+    ],
+)
+def test_kip1242_a_client_that_means_another_node_is_sent_back(peer, cluster_id, node_id, expected):
+    response = peer.send(_software(cluster_id=cluster_id, node_id=node_id), 5)
+    assert response.error_code == expected
+
+
+def _asked(*names):
+    return [messages.MetadataRequestMetadataRequestTopic(name=name) for name in names]
+
+
+@pytest.mark.parametrize("version", range(14))
+def test_metadata_of_all_topics(peer, version):
+    request = messages.MetadataRequest(topics=None if version else [])
+    response = peer.send(request, version)
+    assert [(b.node_id, b.host, b.port) for b in response.brokers] == [(1, "broker.example", 9092)]
+    (topic,) = response.topics
+    assert (topic.name, topic.error_code) == ("events", 0)
+    assert [(p.partition_index, p.leader_id, p.isr_nodes) for p in topic.partitions] == [
+        (0, 1, [1]),
+        (1, 1, [1]),
+    ]
+    if version >= 7:
+        assert topic.partitions[0].leader_epoch == 3
+    if version >= 10:
+        assert topic.topic_id == TOPIC_ID
+
+
+def test_metadata_of_no_topics(peer):
+    assert peer.send(messages.MetadataRequest(topics=[]), 1).topics == []
+
+
+def test_metadata_of_an_unknown_topic_without_creation(peer):
+    request = messages.MetadataRequest(topics=_asked("nope", "events"), allow_auto_topic_creation=False)
+    first, second = peer.send(request, 9).topics
+    assert (first.name, first.error_code, first.partitions) == (
+        "nope",
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        [],
+    )
+    assert second.error_code == 0
+
+
+def test_metadata_by_id(peer):
+    asked = [
+        messages.MetadataRequestMetadataRequestTopic(name=None, topic_id=TOPIC_ID),
+        messages.MetadataRequestMetadataRequestTopic(name=None, topic_id=bytes(15) + b"\x77"),
+    ]
+    known, unknown = peer.send(messages.MetadataRequest(topics=asked), 12).topics
+    assert (known.name, known.error_code) == ("events", 0)
+    assert (unknown.name, unknown.error_code) == (None, ErrorCode.UNKNOWN_TOPIC_ID)
+
+
+def test_metadata_operations_only_when_asked(peer):
+    asked = messages.MetadataRequest(
+        topics=_asked("events"),
+        include_topic_authorized_operations=True,
+        include_cluster_authorized_operations=True,
+    )
+    response = peer.send(asked, 8)
+    assert response.topics[0].topic_authorized_operations == 3576
+    assert response.cluster_authorized_operations == 8096
+    silent = peer.send(messages.MetadataRequest(topics=_asked("events")), 8)
+    assert silent.topics[0].topic_authorized_operations == -(2**31)
+    assert silent.cluster_authorized_operations == -(2**31)
+
+
+@pytest.mark.parametrize("version", range(3))
+def test_describe_cluster(peer, version):
+    response = peer.send(messages.DescribeClusterRequest(), version)
+    assert (response.cluster_id, response.controller_id) == ("cluster", 1)
+    assert [(b.broker_id, b.host, b.port) for b in response.brokers] == [(1, "broker.example", 9092)]
+
+
+@pytest.mark.parametrize(
+    ("endpoint_type", "code"),
+    [(2, ErrorCode.MISMATCHED_ENDPOINT_TYPE), (9, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE)],
+)
+def test_kip919_only_brokers_can_be_described(peer, endpoint_type, code):
+    response = peer.send(messages.DescribeClusterRequest(endpoint_type=endpoint_type), 1)
+    assert response.error_code == code
+
+
+@pytest.mark.parametrize("version", range(7))
+def test_find_coordinator_says_that_there_is_none(peer, version):
+    request = messages.FindCoordinatorRequest(key="g", key_type=0, coordinator_keys=["g", "h"])
+    if version >= 4:
+        request.key = ""
+        answers = peer.send(request, version).coordinators
+        assert [(a.key, a.error_code) for a in answers] == [("g", 15), ("h", 15)]
+    else:
+        request.coordinator_keys = []
+        response = peer.send(request, version)
+        assert (response.error_code, response.node_id) == (15, -1)
+
+
+def test_find_coordinator_refuses_unknown_kinds(peer):
+    request = messages.FindCoordinatorRequest(key_type=2, coordinator_keys=["g:" + "A" * 22 + ":0"])
+    assert peer.send(request, 5).coordinators[0].error_code == ErrorCode.INVALID_REQUEST
+    assert peer.send(request, 6).coordinators[0].error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_producer_ids_are_given_once(peer, version):
+    ids = [
+        peer.send(messages.InitProducerIdRequest(transactional_id=None), version).producer_id
+        for _ in range(3)
+    ]
+    assert ids == [1000, 1001, 1002]
+
+
+def test_producer_ids_go_on_with_the_next_block(services, peer):
+    from barnabas.coordinator.producer_ids import ProducerIds
+
+    blocks = iter([range(0, 2), range(1000, 1002)])
+    services.producer_ids = ProducerIds(lambda: next(blocks))
+    ids = [peer.send(messages.InitProducerIdRequest(transactional_id=None), 0).producer_id for _ in range(4)]
+    assert ids == [0, 1, 1000, 1001]
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"transactional_id": ""}, ErrorCode.INVALID_REQUEST),
+        ({"transactional_id": None, "producer_id": 5}, ErrorCode.INVALID_REQUEST),
+        ({"transactional_id": None, "producer_epoch": 5}, ErrorCode.INVALID_REQUEST),
+        ({"transactional_id": "t"}, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+    ],
+)
+def test_init_producer_id_refusals(peer, fields, code):
+    response = peer.send(messages.InitProducerIdRequest(**fields), 4)
+    assert (response.error_code, response.producer_id, response.producer_epoch) == (code, -1, -1)
+
+
+def test_null_topic_id_is_no_id(peer):
+    asked = [messages.MetadataRequestMetadataRequestTopic(name="events", topic_id=NULL_UUID)]
+    assert peer.send(messages.MetadataRequest(topics=asked), 12).topics[0].name == "events"
