@@ -1,0 +1,545 @@
+"""All logs of a broker: the directories of `log.dirs`, what lies in their roots, and the logs' chores.
+
+A directory is locked, its clean-stop marker is taken away, its checkpoints are read, and every partition in it
+is opened; one that fails goes offline and the others go on. Chores (checkpoints, retention, unlinking,
+flushing rolled segments) run from `handle_timer`, so that a test scripts the clock; syncs go through an
+injected `run_blocking`, so that they may run on a helper thread. `__cluster_metadata-0` belongs to the metadata
+layer and is passed over.
+"""
+
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from barnabas.base.clock import Clock
+from barnabas.base.disk import Disk, DiskFile, write_file_durably
+from barnabas.base.entropy import Entropy
+from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.storage import checkpoints, retention
+from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.deletions import PendingDeletions
+from barnabas.storage.flush_work import FlushWork
+from barnabas.storage.log import Log
+from barnabas.storage.log_config import INT64_MAX, LogConfig
+from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.partition_directory import (
+    DELETE_SUFFIX,
+    FUTURE_SUFFIX,
+    STRAY_SUFFIX,
+    delete_name,
+    parse_name,
+    stray_name,
+)
+from barnabas.storage.recovery import PRODUCER_ID_EXPIRATION_MS, Progress, open_log
+from barnabas.storage.segment import SealedSegmentCache
+
+log = logging.getLogger(__name__)
+
+LOCK_FILE = ".lock"
+CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
+METADATA_PARTITION = TopicPartition("__cluster_metadata", 0)
+
+_CHECKPOINT_FILES = (
+    checkpoints.RECOVERY_POINT_FILE,
+    checkpoints.LOG_START_OFFSET_FILE,
+    checkpoints.HIGH_WATERMARK_FILE,
+)
+
+RunBlocking = Callable[[Callable[[], None], Callable[[OSError | None], None]], None]
+"""`run_blocking(work, done)`: run `work` off the loop, then call `done` on it with the OSError, if any."""
+
+
+def run_inline(work: Callable[[], None], done: Callable[[OSError | None], None]) -> None:
+    """Run blocking work at once, for tests and tools."""
+    try:
+        work()
+    except OSError as error:
+        done(error)
+    else:
+        done(None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogManagerConfig:
+    """Broker configs; each attribute is Kafka's `log.*` or `producer.*` name."""
+
+    flush_offset_checkpoint_interval_ms: int = 60_000
+    flush_start_offset_checkpoint_interval_ms: int = 60_000
+    flush_scheduler_interval_ms: int = INT64_MAX
+    retention_check_interval_ms: int = 300_000
+    producer_id_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS
+    producer_id_expiration_check_interval_ms: int = 600_000
+    sealed_index_bytes_max: int = 64 * 1024 * 1024
+    sealed_files_max: int = 512
+
+
+class LogManagerError(Exception):
+    """The log directories cannot be used: locked by another process, or none is left."""
+
+
+class LogManager:
+    """The logs of a broker.
+
+    Args:
+        directories: `log.dirs`, in order.
+        config_for: the effective LogConfig of a topic, by name.
+        on_directory_failure: called once for each directory that goes offline, after start.
+        run_blocking: where syncs run.
+
+    Attributes:
+        high_watermarks: as checkpointed before this start, by (topic, partition); an entry goes with its log.
+        logs: the open logs, by (topic, partition); not to be changed.
+    """
+
+    def __init__(
+        self,
+        *,
+        disk: Disk,
+        clock: Clock,
+        entropy: Entropy,
+        directories: Sequence[str],
+        config_for: Callable[[str], LogConfig],
+        config: LogManagerConfig | None = None,
+        on_directory_failure: Callable[[LogDirectory], None] | None = None,
+        run_blocking: RunBlocking = run_inline,
+    ) -> None:
+        self._disk = disk
+        self._clock = clock
+        self._entropy = entropy
+        self._config_for = config_for
+        self._config = config or LogManagerConfig()
+        self._on_directory_failure = on_directory_failure
+        self._run_blocking = run_blocking
+        self.directories = [LogDirectory(disk, path, self._directory_failed) for path in directories]
+        self.logs: dict[TopicPartition, Log] = {}
+        self.high_watermarks: dict[tuple[str, int], int] = {}
+        self._locks: list[DiskFile] = []
+        self._cache = SealedSegmentCache(self._config.sealed_index_bytes_max, self._config.sealed_files_max)
+        self._deletions = PendingDeletions(disk)
+        self._stale: set[TopicPartition] = set()  # on disk in a checkpoint, but their logs are gone
+        self._flushing: set[TopicPartition] = set()
+        self._started = False
+        now_ms = clock.monotonic_ms()
+        self._due_ms = {chore: now_ms + interval_ms for chore, interval_ms in self._chores()}
+        self.retention_high_watermark: Callable[[TopicPartition], int | None] = lambda _: None
+
+    def _chores(self) -> list[tuple[str, int]]:
+        config = self._config
+        return [
+            ("recovery_points", config.flush_offset_checkpoint_interval_ms),
+            ("log_starts", config.flush_start_offset_checkpoint_interval_ms),
+            ("retention", config.retention_check_interval_ms),
+            ("producers", config.producer_id_expiration_check_interval_ms),
+            ("flush", min(config.flush_scheduler_interval_ms, 1000)),
+        ]
+
+    # Start -------------------------------------------------------------------------------------
+
+    def lock_directories(self) -> None:
+        """Make and lock the directories; `start` does it when it was not done before.
+
+        Raises:
+            LogManagerError: another process holds one, or none can be used.
+        """
+        if self._locks:
+            return
+        for directory in self.directories:
+            try:
+                self._disk.make_dirs(directory.path)
+                lock = self._disk.lock(f"{directory.path}/{LOCK_FILE}")
+            except OSError as error:
+                directory.failed(error, f"locking {directory.path}")
+                continue
+            if lock is None:
+                self._unlock()
+                raise LogManagerError(f"{directory.path} is in use by another process")
+            self._locks.append(lock)
+        if not self._locks:
+            raise LogManagerError(f"none of the log directories works: {self.directories[0].failure}")
+
+    def start(self, progress: Progress | None = None) -> None:
+        """Lock the directories and open every log in them.
+
+        Raises:
+            LogManagerError: a directory is locked by another process, or none works.
+            UnsupportedLogError: a log holds old message formats.
+        """
+        self.lock_directories()
+        for directory in self.directories:
+            if not directory.online:
+                continue
+            try:
+                self._load(directory, progress)
+            except OSError as error:
+                directory.failed(error, f"loading {directory.path}")
+            except ApiError as error:
+                if error.code is not ErrorCode.KAFKA_STORAGE_ERROR:
+                    raise
+            if not directory.online:
+                log.error("%s is offline: %s", directory.path, directory.failure)
+                self._drop_logs_of(directory)
+        if not any(directory.online for directory in self.directories):
+            raise LogManagerError(f"none of the log directories works: {self.directories[0].failure}")
+        self._started = True
+
+    def _load(self, directory: LogDirectory, progress: Progress | None) -> None:
+        disk, root = self._disk, directory.path
+        clean = disk.exists(f"{root}/{CLEAN_SHUTDOWN_FILE}")
+        if clean:
+            # Before anything is written: a crash from now on must not be taken for a clean stop.
+            disk.unlink(f"{root}/{CLEAN_SHUTDOWN_FILE}")
+            disk.sync_dir(root)
+        recovery_points = self._read_offsets(directory, checkpoints.RECOVERY_POINT_FILE)
+        starts = self._read_offsets(directory, checkpoints.LOG_START_OFFSET_FILE)
+        high_watermarks = self._read_offsets(directory, checkpoints.HIGH_WATERMARK_FILE)
+        for name in disk.list_dir(root):
+            key = parse_name(name)
+            if key == METADATA_PARTITION or not disk.is_dir(f"{root}/{name}"):
+                continue
+            if key is None:
+                self._pass_over(directory, name)
+                continue
+            if key in self.logs:
+                raise LogManagerError(f"{key} lies in {root} and in {self.logs[key].directory.path}")
+            opened = open_log(
+                directory=directory, path=f"{root}/{name}", topic=key.topic, partition=key.partition,
+                config=self._config_for(key.topic), clock=self._clock, cache=self._cache,
+                deletions=self._deletions, random_below=self._entropy.random_below, clean=clean,
+                recovery_point=recovery_points.get(key, 0), log_start_offset=starts.get(key, 0),
+                producer_expiration_ms=self._config.producer_id_expiration_ms, progress=progress,
+            )  # fmt: skip
+            self._add(key, opened.log)
+            if key in high_watermarks:
+                self.high_watermarks[key] = high_watermarks[key]
+        for key in {*recovery_points, *starts, *high_watermarks}:
+            if key not in self.logs:
+                self._stale.add(key)
+
+    def _read_offsets(self, directory: LogDirectory, name: str) -> dict[TopicPartition, int]:
+        """Read a checkpoint; a damaged one counts as absent, which is always safe: more is checked then."""
+        try:
+            return checkpoints.read_offsets(self._disk, f"{directory.path}/{name}")
+        except checkpoints.CheckpointError as error:
+            log.warning("%s; it is taken for absent", error)
+            return {}
+
+    def _pass_over(self, directory: LogDirectory, name: str) -> None:
+        path = f"{directory.path}/{name}"
+        if name.endswith(DELETE_SUFFIX):
+            self._deletions.add(path, self._clock.monotonic_ms())
+        elif not name.endswith((STRAY_SUFFIX, FUTURE_SUFFIX)):
+            log.warning("%s is no partition and is left alone; Apache Kafka would not start on it", path)
+
+    def _add(self, key: TopicPartition, opened: Log) -> None:
+        self.logs[key] = opened
+        opened.on_recovery_point_lowered = self._recovery_point_lowered
+
+    # Logs --------------------------------------------------------------------------------------
+
+    def get(self, topic: str, partition: int) -> Log | None:
+        """Return an open log; one on a directory that failed answers KAFKA_STORAGE_ERROR to everything."""
+        return self.logs.get(TopicPartition(topic, partition))
+
+    def get_or_create(
+        self, topic: str, partition: int, topic_id: bytes | None, config: LogConfig, *, is_new: bool = True
+    ) -> Log:
+        """Return a log, made in the directory with the fewest logs when there is none.
+
+        Args:
+            is_new: the partition was just made, so it cannot lie on a directory that is offline.
+
+        Raises:
+            ApiError: INCONSISTENT_TOPIC_ID when the log on disk belongs to another topic of that name,
+                KAFKA_STORAGE_ERROR.
+        """
+        key = TopicPartition(topic, partition)
+        known = self.logs.get(key)
+        if known is not None:
+            if topic_id is not None and known.topic_id not in (None, topic_id):
+                raise ApiError(ErrorCode.INCONSISTENT_TOPIC_ID, f"{key} on disk belongs to another topic id")
+            if topic_id is not None:
+                known.assign_topic_id(topic_id)
+            known.config = config
+            return known
+        online = [directory for directory in self.directories if directory.online]
+        if not online or (not is_new and len(online) < len(self.directories)):
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"{key} may lie on a directory that is offline")
+        directory = self._directory_for_new_log(online)
+        try:
+            self._forget_stale(key)
+        except OSError as error:
+            raise directory.failed(error, f"creating {key}") from error
+        made = open_log(
+            directory=directory, path=f"{directory.path}/{key}", topic=topic, partition=partition, config=config,
+            clock=self._clock, cache=self._cache, deletions=self._deletions,
+            random_below=self._entropy.random_below, topic_id=topic_id,
+            producer_expiration_ms=self._config.producer_id_expiration_ms,
+        ).log  # fmt: skip
+        self._add(key, made)
+        return made
+
+    def _directory_for_new_log(self, online: list[LogDirectory]) -> LogDirectory:
+        if len(online) == 1:
+            return online[0]
+        counts = dict.fromkeys(online, 0)
+        for known in self.logs.values():
+            if known.directory in counts:
+                counts[known.directory] += 1
+        return min(online, key=lambda directory: counts[directory])
+
+    def _forget_stale(self, key: TopicPartition) -> None:
+        """A new log must not inherit the checkpointed offsets of an older one of its name."""
+        if key in self._stale:
+            for directory in self.directories:
+                if directory.online:
+                    self._write_recovery_points(directory)
+                    self._write_log_starts(directory)
+                    self._write_high_watermarks(directory, self.high_watermarks)
+            self._stale.clear()
+
+    def delete(self, topic: str, partition: int) -> None:
+        """Take a log away: its directory is renamed at once and unlinked after file.delete.delay.ms.
+
+        Slices in flight end well. An unknown log is fine.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
+        key = TopicPartition(topic, partition)
+        gone = self.logs.pop(key, None)
+        if gone is None:
+            return
+        self._move_away(key, gone, delete_name(key, self._entropy.random_bytes(16).hex()))
+        self._deletions.add(gone.path, self._clock.monotonic_ms() + gone.config.file_delete_delay_ms)
+
+    def set_aside(self, topic: str, partition: int) -> None:
+        """Rename a log that the metadata does not know to `-stray`, as Kafka does; its records are kept.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
+        key = TopicPartition(topic, partition)
+        gone = self.logs.pop(key, None)
+        if gone is not None:
+            log.warning("%s is unknown to the metadata and is set aside", key)
+            self._move_away(key, gone, stray_name(key, self._entropy.random_bytes(16).hex()))
+
+    def _move_away(self, key: TopicPartition, gone: Log, name: str) -> None:
+        self.high_watermarks.pop(key, None)
+        self._stale.add(key)
+        gone.directory.check()
+        gone.move_directory(f"{gone.directory.path}/{name}")
+        gone.abandon()
+
+    def logs_of(self, directory: LogDirectory) -> dict[TopicPartition, Log]:
+        """Return the logs of one directory."""
+        return {key: known for key, known in self.logs.items() if known.directory is directory}
+
+    def _directory_failed(self, directory: LogDirectory, error: OSError) -> None:
+        log.error("%s goes offline: %s", directory.path, error)
+        if self._started and self._on_directory_failure is not None:
+            self._on_directory_failure(directory)
+
+    def _drop_logs_of(self, directory: LogDirectory) -> None:
+        for key, known in self.logs_of(directory).items():
+            known.abandon()
+            del self.logs[key]
+
+    # Checkpoints -------------------------------------------------------------------------------
+
+    def checkpoint_recovery_points(self) -> None:
+        """Write recovery points, and leader epochs that changed, of every directory."""
+        self._each_directory(self._write_recovery_points, "writing recovery points")
+
+    def checkpoint_log_starts(self) -> None:
+        """Write the log start offsets that the segments alone do not tell."""
+        self._each_directory(self._write_log_starts, "writing log start offsets")
+
+    def checkpoint_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
+        """Write high watermarks, each into its log's directory."""
+        self._each_directory(
+            lambda directory: self._write_high_watermarks(directory, high_watermarks),
+            "writing high watermarks",
+        )
+
+    def _each_directory(self, write: Callable[[LogDirectory], None], doing: str) -> None:
+        for directory in self.directories:
+            if directory.online:
+                try:
+                    write(directory)
+                except OSError as error:
+                    directory.failed(error, doing)
+
+    def _write_recovery_points(self, directory: LogDirectory) -> None:
+        logs = self.logs_of(directory)
+        for known in logs.values():
+            known.leader_epochs.persist(self._disk)
+        path = f"{directory.path}/{checkpoints.RECOVERY_POINT_FILE}"
+        checkpoints.write_offsets(
+            self._disk, path, {key: known.recovery_point for key, known in logs.items()}
+        )
+
+    def _write_log_starts(self, directory: LogDirectory) -> None:
+        starts = {
+            key: known.log_start_offset
+            for key, known in self.logs_of(directory).items()
+            if known.log_start_offset > known.segments.first.base_offset
+        }
+        path = f"{directory.path}/{checkpoints.LOG_START_OFFSET_FILE}"
+        checkpoints.write_offsets(self._disk, path, starts)
+
+    def _write_high_watermarks(
+        self, directory: LogDirectory, high_watermarks: Mapping[tuple[str, int], int]
+    ) -> None:
+        here = {}
+        for name, high_watermark in high_watermarks.items():
+            key = TopicPartition(*name)
+            known = self.logs.get(key)
+            if known is not None and known.directory is directory:
+                here[key] = high_watermark
+        path = f"{directory.path}/{checkpoints.HIGH_WATERMARK_FILE}"
+        checkpoints.write_offsets(self._disk, path, here)
+
+    def _recovery_point_lowered(self, changed: Log) -> None:
+        try:
+            self._write_recovery_points(changed.directory)
+        except OSError as error:
+            raise changed.directory.failed(error, "writing recovery points") from error
+
+    # Chores ------------------------------------------------------------------------------------
+
+    def next_deadline_ms(self) -> int:
+        """When `handle_timer` has something to do, in monotonic time."""
+        deletion_ms = self._deletions.next_deadline_ms()
+        deadline_ms = min(self._due_ms.values())
+        return deadline_ms if deletion_ms is None else min(deadline_ms, deletion_ms)
+
+    def handle_timer(self, now_ms: int) -> None:
+        """Do the chores that are due. I/O errors take directories offline and are not raised.
+
+        Args:
+            now_ms: monotonic time.
+        """
+        self._deletions.run(now_ms)
+        run = {
+            "recovery_points": self.checkpoint_recovery_points,
+            "log_starts": self.checkpoint_log_starts,
+            "retention": self.delete_expired_segments,
+            "producers": self._expire_producers,
+            "flush": lambda: self._flush_due(now_ms),
+        }
+        for chore, interval_ms in self._chores():
+            if now_ms >= self._due_ms[chore]:
+                self._due_ms[chore] = now_ms + interval_ms
+                run[chore]()
+
+    def delete_expired_segments(self) -> int:
+        """Apply retention by time and size to every log with cleanup.policy=delete; return the segments dropped."""
+        dropped = 0
+        for key, known in list(self.logs.items()):
+            high_watermark = self.retention_high_watermark(key)
+            if known.directory.online and high_watermark is not None:
+                try:
+                    dropped += retention.delete_expired(known, high_watermark, self._clock.wall_ms())
+                except ApiError as error:
+                    log.error("retention of %s: %s", key, error)
+        return dropped
+
+    def _expire_producers(self) -> None:
+        now_ms = self._clock.wall_ms()
+        for known in self.logs.values():
+            known.producers.remove_expired(now_ms)
+
+    def _flush_due(self, now_ms: int) -> None:
+        """Flush sealed segments, which bounds what a crash makes us check, and logs whose flush.ms is over."""
+        for key, known in self.logs.items():
+            if key in self._flushing or not known.directory.online:
+                continue
+            if known.unflushed_messages and now_ms - known.last_flushed_ms >= known.config.flush_ms:
+                self._flush(key, known, None)
+            elif known.rolled_unflushed:
+                self._flush(key, known, known.segments.active.base_offset)
+
+    def _flush(self, key: TopicPartition, flushed: Log, up_to_offset: int | None) -> None:
+        try:
+            work = flushed.begin_flush(up_to_offset)
+        except ApiError as error:
+            log.error("flushing %s: %s", key, error)
+            return
+        if work is None:
+            return
+        self._flushing.add(key)
+        self._run_blocking(work.run, lambda error: self._flushed(key, flushed, work, error))
+
+    def _flushed(self, key: TopicPartition, flushed: Log, work: FlushWork, error: OSError | None) -> None:
+        self._flushing.discard(key)
+        try:
+            flushed.finish_flush(work, error)
+        except ApiError as failure:
+            log.error("flushing %s: %s", key, failure)
+
+    # Stop --------------------------------------------------------------------------------------
+
+    def shutdown(
+        self,
+        high_watermarks: Mapping[tuple[str, int], int] | None = None,
+        *,
+        broker_epoch: int = -1,
+        deadline_ms: int | None = None,
+    ) -> bool:
+        """Stop cleanly: flush every log, write the checkpoints, then the marker; return whether all have one.
+
+        Args:
+            high_watermarks: written with the other checkpoints; None leaves the file as it is.
+            broker_epoch: goes into the marker (KIP-966).
+            deadline_ms: monotonic time after which no further log is flushed; no marker is written then.
+        """
+        all_clean = True
+        for directory in self.directories:
+            clean = directory.online and self._close_logs(directory, deadline_ms)
+            if clean:
+                try:
+                    self._write_recovery_points(directory)
+                    self._write_log_starts(directory)
+                    if high_watermarks is not None:
+                        self._write_high_watermarks(directory, high_watermarks)
+                    # json.dumps would put spaces; Kafka's own line has none.
+                    marker = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
+                    path = f"{directory.path}/{CLEAN_SHUTDOWN_FILE}"
+                    write_file_durably(self._disk, path, marker.encode("ascii"))
+                except OSError as error:
+                    directory.failed(error, "stopping")
+                    clean = False
+            all_clean = all_clean and clean
+        self.logs.clear()
+        self._unlock()
+        self._started = False
+        return all_clean
+
+    def _close_logs(self, directory: LogDirectory, deadline_ms: int | None) -> bool:
+        clean = True
+        for key, known in self.logs_of(directory).items():
+            if clean and (deadline_ms is None or self._clock.monotonic_ms() < deadline_ms):
+                try:
+                    known.close()
+                    continue
+                except ApiError as error:
+                    log.error("closing %s: %s", key, error)
+            clean = False
+            known.abandon()
+        return clean
+
+    def _unlock(self) -> None:
+        for lock in self._locks:
+            lock.close()
+        self._locks.clear()
+
+    def statistics(self) -> dict[str, int]:
+        """Figures for metrics."""
+        return {
+            "logs": len(self.logs),
+            "offline_directories": sum(not directory.online for directory in self.directories),
+            "pending_deletions": len(self._deletions),
+            **{f"sealed_{name}": value for name, value in self._cache.statistics().items()},
+        }

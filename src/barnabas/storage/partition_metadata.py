@@ -1,0 +1,47 @@
+"""`partition.metadata`: which topic id a partition directory belongs to (KIP-516).
+
+It is written and synced before the first append, so that records can never turn up under another topic
+of the same name that was made later.
+"""
+
+from barnabas.base.disk import Disk, write_file_durably
+from barnabas.base.uuids import uuid_from_text, uuid_text
+
+FILE_NAME = "partition.metadata"
+_VERSION = "0"
+
+
+class PartitionMetadataError(ValueError):
+    """A partition.metadata file that is none."""
+
+
+def read_topic_id(disk: Disk, directory: str) -> bytes | None:
+    """Return the topic id of a partition directory, or None when it has no such file.
+
+    Raises:
+        PartitionMetadataError: the file is damaged or of a later version.
+    """
+    path = f"{directory}/{FILE_NAME}"
+    try:
+        file = disk.open_readonly(path)
+    except FileNotFoundError:
+        return None
+    try:
+        content = file.read_at(0, 1024)
+    finally:
+        file.close()
+    try:
+        fields = dict(line.split(": ", 1) for line in content.decode("utf-8").splitlines() if line)
+        if fields.get("version") != _VERSION:
+            raise PartitionMetadataError(f"{path} has version {fields.get('version')!r}, only 0 is known")
+        return uuid_from_text(fields["topic_id"])
+    except PartitionMetadataError:
+        raise
+    except (ValueError, KeyError):
+        raise PartitionMetadataError(f"{path} names no topic id") from None
+
+
+def write_topic_id(disk: Disk, directory: str, topic_id: bytes) -> None:
+    """Write the file durably."""
+    text = f"version: {_VERSION}\ntopic_id: {uuid_text(topic_id)}"
+    write_file_durably(disk, f"{directory}/{FILE_NAME}", text.encode("utf-8"))

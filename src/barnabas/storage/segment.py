@@ -1,0 +1,484 @@
+"""One segment of a log: a file of record batches, its three indexes, and reading between them.
+
+Only the last segment of a log is appended to. A sealed one gives its descriptor and indexes back when
+many others are in use (SealedSegmentCache) and takes them up again when it is read. The places of the
+most recent batches are kept besides the sparse index, so a consumer at the tail costs no read at all.
+A slice leases the file: whatever happens to the segment, a response in flight ends well (F22).
+"""
+
+from array import array
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from barnabas.base.disk import Buffer, Disk
+from barnabas.base.errors import ApiError
+from barnabas.base.region import FileSlice, LeasedFile
+from barnabas.protocol.record_batch import HEADER_BYTES
+from barnabas.storage import batch_scan
+from barnabas.storage.offset_index import OffsetIndex
+from barnabas.storage.time_index import NO_TIMESTAMP, TimeIndex
+from barnabas.storage.transaction_index import TransactionIndex
+
+LOG_SUFFIX = ".log"
+INDEX_SUFFIX = ".index"
+TIME_INDEX_SUFFIX = ".timeindex"
+TRANSACTION_INDEX_SUFFIX = ".txnindex"
+DELETED_SUFFIX = ".deleted"
+SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
+
+RELATIVE_OFFSET_MAX = 2**31 - 1
+
+_NOTHING_RECENT = 2**63 - 1
+RECENT_BATCHES_MAX = 128
+"""Places of the newest batches a segment remembers: more than `index.interval.bytes` holds of small ones,
+and 1.5 KiB a partition."""
+
+
+def file_stem(directory: str, offset: int) -> str:
+    """Return the path of a segment's files without their suffix: 20 digits name the base offset."""
+    return f"{directory}/{offset:020d}"
+
+
+class SealedSegmentCache:
+    """Bounds what sealed segments of all logs hold in memory and open at one time; least recently used go first.
+
+    Args:
+        index_bytes_max: bytes of index entries.
+        files_max: open descriptors.
+    """
+
+    __slots__ = ("_files_max", "_held", "_index_bytes", "_index_bytes_max")
+
+    def __init__(self, index_bytes_max: int = 64 * 1024 * 1024, files_max: int = 512) -> None:
+        self._index_bytes_max = index_bytes_max
+        self._files_max = files_max
+        self._index_bytes = 0
+        self._held: OrderedDict[LogSegment, int] = OrderedDict()
+
+    def touch(self, segment: "LogSegment") -> None:
+        """Note a use of a sealed segment, which may make others give back what they hold."""
+        held = self._held
+        self._index_bytes += segment.held_index_bytes - held.pop(segment, 0)
+        held[segment] = segment.held_index_bytes
+        while len(held) > 1 and (len(held) > self._files_max or self._index_bytes > self._index_bytes_max):
+            oldest, size = held.popitem(last=False)
+            self._index_bytes -= size
+            oldest.unload()
+
+    def forget(self, segment: "LogSegment") -> None:
+        """Drop a segment that was deleted or closed."""
+        self._index_bytes -= self._held.pop(segment, 0)
+
+    def statistics(self) -> dict[str, int]:
+        """Sealed segments held now, and the bytes of their index entries."""
+        return {"segments": len(self._held), "index_bytes": self._index_bytes}
+
+
+class LogSegment:
+    """The batches from `base_offset` up to the next segment's.
+
+    Args:
+        directory: the partition's directory.
+        size: bytes of the file that hold batches.
+        created_ms: wall time, rolls segments whose records have no timestamp.
+        index_interval_bytes: see LogConfig.
+        jitter_ms: drawn from segment.jitter.ms; makes this segment roll so much earlier.
+    """
+
+    __slots__ = (
+        "_cache",
+        "_disk",
+        "_leased",
+        "_max_timestamp",
+        "_max_timestamp_offset",
+        "_offset_index",
+        "_recent_floor",
+        "_recent_offsets",
+        "_recent_positions",
+        "_time_index",
+        "_transaction_index",
+        "base_offset",
+        "bytes_since_index_entry",
+        "created_ms",
+        "directory",
+        "index_interval_bytes",
+        "jitter_ms",
+        "rolling_timestamp",
+        "sealed",
+        "size",
+    )
+
+    def __init__(
+        self,
+        *,
+        disk: Disk,
+        cache: SealedSegmentCache,
+        directory: str,
+        base_offset: int,
+        size: int,
+        created_ms: int,
+        index_interval_bytes: int,
+        jitter_ms: int,
+    ) -> None:
+        self._disk = disk
+        self._cache = cache
+        self.directory = directory
+        self.base_offset = base_offset
+        self.size = size
+        self.created_ms = created_ms
+        self.index_interval_bytes = index_interval_bytes
+        self.jitter_ms = jitter_ms
+        self.sealed = False
+        self.rolling_timestamp: int | None = None  # largest timestamp of the first batch, once looked up
+        self.bytes_since_index_entry = 0
+        self._leased: LeasedFile | None = None
+        self._offset_index: OffsetIndex | None = None
+        self._time_index: TimeIndex | None = None
+        self._transaction_index: TransactionIndex | None = None
+        self._max_timestamp: int | None = None
+        self._max_timestamp_offset = base_offset
+        self._recent_floor = _NOTHING_RECENT  # last offset before the remembered batches
+        self._recent_offsets = array("q")
+        self._recent_positions = array("q")
+
+    @classmethod
+    def create(
+        cls, *, disk: Disk, cache: SealedSegmentCache, directory: str, base_offset: int,
+        created_ms: int, index_interval_bytes: int, jitter_ms: int,
+    ) -> "LogSegment":  # fmt: skip
+        """Make the files of an empty segment; what lies there under the same name is emptied."""
+        segment = cls(
+            disk=disk, cache=cache, directory=directory, base_offset=base_offset, size=0,
+            created_ms=created_ms, index_interval_bytes=index_interval_bytes, jitter_ms=jitter_ms,
+        )  # fmt: skip
+        file = disk.open(segment.path(LOG_SUFFIX), create=True)
+        if file.size():
+            file.truncate(0)
+        segment._leased = LeasedFile(file)
+        segment.reset_indexes()
+        segment.write_indexes(even_if_empty=True)
+        segment._max_timestamp = NO_TIMESTAMP
+        segment._recent_floor = base_offset - 1
+        return segment
+
+    def __repr__(self) -> str:
+        return f"LogSegment({self.path('')}, {self.size} bytes)"
+
+    def path(self, suffix: str) -> str:
+        """Return the path of one of the segment's files."""
+        return file_stem(self.directory, self.base_offset) + suffix
+
+    # What is loaded on demand ------------------------------------------------------------------
+
+    @property
+    def leased(self) -> LeasedFile:
+        """The open log file."""
+        if self._leased is None:
+            self._leased = LeasedFile(self._disk.open(self.path(LOG_SUFFIX)))
+        if self.sealed:
+            self._cache.touch(self)
+        return self._leased
+
+    @property
+    def offset_index(self) -> OffsetIndex:
+        if self._offset_index is None:
+            self._load_indexes()
+        assert self._offset_index is not None
+        return self._offset_index
+
+    @property
+    def time_index(self) -> TimeIndex:
+        if self._time_index is None:
+            self._load_indexes()
+        assert self._time_index is not None
+        return self._time_index
+
+    @property
+    def transaction_index(self) -> TransactionIndex:
+        if self._transaction_index is None:
+            self._transaction_index = TransactionIndex.load(self._disk, self.path(TRANSACTION_INDEX_SUFFIX))
+        return self._transaction_index
+
+    @property
+    def held_index_bytes(self) -> int:
+        """Bytes of index entries in memory."""
+        offsets, times = self._offset_index, self._time_index
+        return (offsets.size if offsets is not None else 0) + (times.size if times is not None else 0)
+
+    def _load_indexes(self) -> None:
+        """Read both indexes; rebuild them from the log when they are missing or lie about it."""
+        try:
+            self._offset_index = OffsetIndex.load(self._disk, self.path(INDEX_SUFFIX), self.base_offset)
+            self._time_index = TimeIndex.load(self._disk, self.path(TIME_INDEX_SUFFIX), self.base_offset)
+        except FileNotFoundError:
+            self.rebuild_indexes()
+        if not self._indexes_fit():
+            self.rebuild_indexes()
+        if self.sealed:
+            self._cache.touch(self)
+
+    def _indexes_fit(self) -> bool:
+        """Whether the last entries point at what the log holds; any earlier damage shows when it is used."""
+        assert self._offset_index is not None
+        assert self._time_index is not None
+        offset, position = self._offset_index.last_entry()
+        if position + HEADER_BYTES > self.size and self.size:
+            return False
+        if position:
+            header = self.leased.file.read_at(position, HEADER_BYTES)
+            if len(header) < HEADER_BYTES:
+                return False
+            head = batch_scan.parse_head(header, 0, position)
+            if head is None or head.last_offset != offset:
+                return False
+        return self.size > 0 or not len(self._offset_index)
+
+    def rebuild_indexes(self) -> None:
+        """Make the offset and time index anew from the batch headers, without checking the batches.
+
+        Raises:
+            ApiError: CORRUPT_MESSAGE, a header cannot be one.
+        """
+        self._offset_index, self._time_index = OffsetIndex(self.base_offset), TimeIndex(self.base_offset)
+        self._offset_index.clear()
+        self._time_index.clear()
+        self._max_timestamp, self._max_timestamp_offset = NO_TIMESTAMP, self.base_offset
+        self.bytes_since_index_entry = 0
+        self._forget_recent()
+        next_offset = self.base_offset
+        for head in batch_scan.read_heads(self.leased.file, 0, self.size):
+            self.note_batch(head.position, head.size, head.last_offset, head.max_timestamp)
+            next_offset = head.last_offset + 1
+        if self.sealed:
+            self._time_index.maybe_append(self._max_timestamp, self._max_timestamp_offset)
+            self.write_indexes()
+        else:
+            self.remember_from(next_offset)
+
+    def reset_indexes(self) -> None:
+        """Start over with empty indexes and an empty memory; the batches are noted anew."""
+        self._offset_index, self._time_index = OffsetIndex(self.base_offset), TimeIndex(self.base_offset)
+        self._offset_index.clear()
+        self._time_index.clear()
+        self._transaction_index = TransactionIndex()
+        self._transaction_index.clear()
+        self._max_timestamp, self._max_timestamp_offset = NO_TIMESTAMP, self.base_offset
+        self.bytes_since_index_entry = 0
+        self._forget_recent()
+
+    def unload(self) -> None:
+        """Give descriptor and indexes back; only for a sealed segment, whose indexes are on disk."""
+        assert self.sealed
+        self._offset_index = self._time_index = self._transaction_index = None
+        self._forget_recent()
+        self._drop_file()
+
+    def _drop_file(self) -> None:
+        if self._leased is not None:
+            self._leased.release()
+            self._leased = None
+
+    def _forget_recent(self) -> None:
+        self._recent_floor = _NOTHING_RECENT
+        self._recent_offsets = array("q")
+        self._recent_positions = array("q")
+
+    # Time --------------------------------------------------------------------------------------
+
+    @property
+    def max_timestamp(self) -> int:
+        """Largest record timestamp, -1 when no record has one."""
+        if self._max_timestamp is None:
+            self._max_timestamp, self._max_timestamp_offset = self.time_index.last_entry()
+        return self._max_timestamp
+
+    @property
+    def max_timestamp_offset(self) -> int:
+        """Last offset of the batch that holds `max_timestamp`."""
+        assert self.max_timestamp >= NO_TIMESTAMP
+        return self._max_timestamp_offset
+
+    @property
+    def largest_timestamp(self) -> int:
+        """What retention by time goes by: `max_timestamp`, or the file's mtime when there is none."""
+        largest = self.max_timestamp
+        return largest if largest >= 0 else self._disk.mtime_ms(self.path(LOG_SUFFIX))
+
+    def time_waited_for_roll(self, now_ms: int, timestamp: int) -> int:
+        """Return the segment's age for segment.ms: by record time when records have it, else by the clock."""
+        if self.rolling_timestamp is None and self.size:
+            header = self.leased.file.read_at(0, HEADER_BYTES)
+            head = batch_scan.parse_head(header, 0, 0) if len(header) == HEADER_BYTES else None
+            self.rolling_timestamp = head.max_timestamp if head is not None else NO_TIMESTAMP
+        if self.rolling_timestamp is not None and self.rolling_timestamp >= 0:
+            return timestamp - self.rolling_timestamp
+        return now_ms - self.created_ms
+
+    # Appending ---------------------------------------------------------------------------------
+
+    def append(self, parts: Sequence[Buffer]) -> int:
+        """Write batches at the end in one call and return the position; `note_batch` must follow for each.
+
+        Raises:
+            OSError: the disk refuses; the file is cut back to what it held, if it lets us.
+        """
+        position = self.size
+        file = self.leased.file
+        try:
+            self.size = position + file.write_at(position, parts)
+        except OSError:
+            try:
+                file.truncate(position)
+            except OSError:
+                pass  # the first error tells more; recovery cuts what is left behind `size`
+            raise
+        return position
+
+    def note_batch(self, position: int, size: int, last_offset: int, max_timestamp: int) -> None:
+        """Account for a batch that was written: largest timestamp, indexes, recent places (F19)."""
+        offset_index = self._offset_index
+        if offset_index is None:
+            offset_index = self.offset_index
+        if position == 0:
+            self.rolling_timestamp = max_timestamp
+        if max_timestamp > (self._max_timestamp if self._max_timestamp is not None else self.max_timestamp):
+            self._max_timestamp = max_timestamp
+            self._max_timestamp_offset = last_offset
+        if self.bytes_since_index_entry > self.index_interval_bytes:
+            offset_index.append(last_offset, position)
+            self.time_index.maybe_append(self.max_timestamp, self._max_timestamp_offset)
+            self.bytes_since_index_entry = 0
+        self.bytes_since_index_entry += size
+        if self._recent_floor != _NOTHING_RECENT:
+            offsets = self._recent_offsets
+            offsets.append(last_offset)
+            self._recent_positions.append(position)
+            if len(offsets) >= RECENT_BATCHES_MAX:
+                drop = RECENT_BATCHES_MAX // 2
+                self._recent_floor = offsets[drop - 1]
+                del offsets[:drop], self._recent_positions[:drop]
+
+    def remember_from(self, log_end_offset: int) -> None:
+        """Remember the places of batches appended from now on, when the log ends at `log_end_offset`."""
+        self._forget_recent()
+        self._recent_floor = log_end_offset - 1
+
+    # Finding -----------------------------------------------------------------------------------
+
+    def find(self, offset: int) -> tuple[int, int] | None:
+        """Return (position, size) of the first batch whose last offset is at least `offset`, or None (F19).
+
+        Raises:
+            ApiError: CORRUPT_MESSAGE, the segment is damaged there.
+        """
+        if offset > self._recent_floor:
+            recent = self._recent_offsets
+            at = bisect_left(recent, offset)
+            if at == len(recent):
+                return None
+            positions = self._recent_positions
+            position = positions[at]
+            return position, (positions[at + 1] if at + 1 < len(recent) else self.size) - position
+        _, start = self.offset_index.lookup(offset)
+        file = self.leased.file
+        try:
+            place = batch_scan.find_offset(file, start, self.size, offset)
+        except ApiError:
+            if start == 0:
+                raise
+            self.rebuild_indexes()
+            _, start = self.offset_index.lookup(offset)
+            place = batch_scan.find_offset(file, start, self.size, offset)
+        return None if place is None else (place.position, place.size)
+
+    def slice(self, position: int, length: int) -> FileSlice:
+        """Lease `length` bytes from `position`."""
+        return FileSlice(self.leased, position, length)
+
+    # Indexes on disk, flushing, closing ----------------------------------------------------------
+
+    def seal(self) -> None:
+        """Finish the indexes of a segment that gets no more batches, and write them (not synced)."""
+        self.time_index.maybe_append(self.max_timestamp, self._max_timestamp_offset)
+        self.write_indexes()
+        self.sealed = True
+        self._cache.touch(self)
+
+    def unseal(self) -> None:
+        """Make the segment the active one again, after a truncation removed the later ones."""
+        self.sealed = False
+        self._cache.forget(self)
+
+    def write_indexes(self, *, even_if_empty: bool = False) -> None:
+        """Bring the index files up to date with memory."""
+        if self._offset_index is not None and (self._offset_index.unwritten or even_if_empty):
+            self._offset_index.write(self._disk, self.path(INDEX_SUFFIX))
+        if self._time_index is not None and (self._time_index.unwritten or even_if_empty):
+            self._time_index.write(self._disk, self.path(TIME_INDEX_SUFFIX))
+        if self._transaction_index is not None and self._transaction_index.unwritten:
+            self._transaction_index.write(self._disk, self.path(TRANSACTION_INDEX_SUFFIX))
+
+    def truncate_to(self, position: int, offset: int) -> None:
+        """Cut the log file at `position`, where the batch of `offset` began, and the indexes at `offset`."""
+        offset_index, time_index, transaction_index = (
+            self.offset_index,
+            self.time_index,
+            self.transaction_index,
+        )
+        self.leased.file.truncate(position)
+        self.size = position
+        offset_index.truncate_to(offset)
+        time_index.truncate_to(offset)
+        transaction_index.truncate_to(offset)
+        self._max_timestamp, self._max_timestamp_offset = self._scan_max_timestamp()
+        self.bytes_since_index_entry = 0
+        if position == 0:
+            self.rolling_timestamp = None
+        self.remember_from(offset)
+
+    def _scan_max_timestamp(self) -> tuple[int, int]:
+        """Return the largest timestamp and its batch's last offset: the index, then the headers behind it."""
+        timestamp, offset = self.time_index.last_entry()
+        start = self.offset_index.lookup(offset)[1]
+        for head in batch_scan.read_heads(self.leased.file, start, self.size):
+            if head.max_timestamp > timestamp:
+                timestamp, offset = head.max_timestamp, head.last_offset
+        return timestamp, offset
+
+    def load_max_timestamp(self) -> None:
+        """Find the largest timestamp of an active segment, which its time index may not know yet."""
+        self._max_timestamp, self._max_timestamp_offset = self._scan_max_timestamp()
+
+    def next_offset(self) -> int:
+        """Return the offset behind the last batch, by walking the headers behind the last index entry."""
+        offset = self.base_offset
+        start = self.offset_index.last_entry()[1]
+        for head in batch_scan.read_heads(self.leased.file, start, self.size):
+            offset = head.last_offset + 1
+        return offset
+
+    def close(self) -> None:
+        """Write the indexes, finished, and let go of the file; leases keep it open (F22)."""
+        if self._time_index is not None and self._max_timestamp is not None:
+            self._time_index.maybe_append(self._max_timestamp, self._max_timestamp_offset)
+        self.write_indexes()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Let go of the file without writing anything: it is deleted, or its disk has failed."""
+        self._cache.forget(self)
+        self._drop_file()
+
+    def mark_deleted(self) -> list[str]:
+        """Rename the files to `.deleted` and return the new paths; readers in flight are not disturbed."""
+        renamed = []
+        for suffix in SEGMENT_SUFFIXES:
+            path = self.path(suffix)
+            try:
+                self._disk.rename(path, path + DELETED_SUFFIX)
+            except FileNotFoundError:
+                continue
+            renamed.append(path + DELETED_SUFFIX)
+        self.abandon()
+        return renamed
