@@ -35,9 +35,9 @@ class FixedAnswers:
 
     def connection_closed(self, connection: Connection) -> None: ...
 
-    def request_waiting(self, connection: Connection, frame: memoryview) -> None: ...
+    def request_waiting(self, connection: Connection, _frame: memoryview) -> None: ...
 
-    def request_received(self, connection: Connection, frame: memoryview) -> None:
+    def request_received(self, connection: Connection, _frame: memoryview) -> None:
         if self._file is None:
             connection.respond(self._answer)
         else:
@@ -46,11 +46,8 @@ class FixedAnswers:
 
 def main(options: dict[str, Any]) -> None:
     reactor = Reactor(timers=TimerWheel(0))
-    listener_options = {
-        key: options[key]
-        for key in ("socket_send_buffer_bytes", "socket_receive_buffer_bytes", "tcp_congestion", "zero_copy_min_bytes")
-        if key in options
-    }
+    own = {"answer_bytes", "file", "fetch_mode", "profile"}
+    listener_options = {key: value for key, value in options.items() if key not in own}
     listener = reactor.listen(
         ListenerConfig(
             host="127.0.0.1",
