@@ -21,8 +21,10 @@ def test_version() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["", "serve", "topics", "topics list", "topics create", "topics describe", "topics delete"]
-    + ["produce", "consume", "dump-log"],
+    [
+        *("", "serve", "produce", "consume", "dump-log"),
+        *("topics", "topics list", "topics create", "topics describe", "topics delete"),
+    ],
 )
 def test_every_command_has_help(line: str) -> None:
     result = CliRunner().invoke(root, [*line.split(), "--help"])
