@@ -135,7 +135,7 @@ class BrokerConfigs:
 
 
 def broker_definition(name: str) -> ConfigDefinition | None:
-    """Return the definition of a broker config, also of one for a listener (`listener.name.x.`); None if unknown.
+    """Return the definition of a broker config, also of a listener (`listener.name.x.`); None if unknown.
 
     Such a prefix may name a SASL mechanism, too: `listener.name.x.plain.sasl.jaas.config`.
     """

@@ -1,0 +1,620 @@
+"""The single-node controller: the only writer of the metadata log and of the image.
+
+A request is planned (pure functions that return records), committed (appended and synced), replayed into the
+image, and only then answered; subscribers hear of it in between. A plan that fails has written nothing. What
+a start finds in the log takes the same way, so that a running broker and a restarted one hold the same image.
+
+Batching several requests into one sync was rejected: administration is rare, and one request already is one
+append whatever it holds.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from barnabas.base.clock import Clock
+from barnabas.base.entropy import Entropy
+from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.uuids import NULL_UUID, random_uuid
+from barnabas.metadata.config_changes import (
+    ELR_FEATURE,
+    MIN_INSYNC_REPLICAS,
+    ConfigContext,
+    ResourceAlteration,
+    ResourceResult,
+    plan_resource,
+)
+from barnabas.metadata.config_definitions import BrokerConfigs
+from barnabas.metadata.feature_changes import FeatureUpdate, plan_features
+from barnabas.metadata.formatting import SUPPORTED_FEATURES, bootstrap_feature_records
+from barnabas.metadata.image import (
+    DIRECTORY_UNASSIGNED,
+    BrokerRegistration,
+    ConfigResourceType,
+    ControllerRegistration,
+    Endpoint,
+    MetadataDelta,
+    MetadataImage,
+    PartitionImage,
+    TopicImage,
+)
+from barnabas.metadata.metadata_log import MetadataLog
+from barnabas.metadata.records import VersionedRecord
+from barnabas.metadata.snapshot_records import (
+    CONTROLLER_REGISTRATION_SINCE,
+    CORDONED_SINCE,
+    TRANSACTIONS_SINCE,
+    partition_record_version,
+    register_broker_record,
+    register_controller_record,
+)
+from barnabas.metadata.topic_changes import (
+    PARTITIONS_PER_REQUEST_MAX,
+    RECORDS_PER_REQUEST_MAX,
+    NamedResult,
+    PartitionsCreation,
+    Placement,
+    TopicCreation,
+    TopicCreationResult,
+    TopicDeletionResult,
+    plan_partitions,
+    plan_topic,
+)
+from barnabas.metadata.topic_names import collision_form
+from barnabas.protocol import messages
+
+log = logging.getLogger(__name__)
+
+PRODUCER_ID_BLOCK: Final = 1000
+PRODUCER_ID_MAX: Final = 2**63 - 1
+
+Subscriber = Callable[[MetadataDelta, MetadataImage], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeIdentity:
+    """What this node registers as.
+
+    Attributes:
+        endpoints: advertised listeners for clients.
+        log_dirs: directory ids in the order of log.dirs.
+        static_configs: what was set in properties, environment and overrides, as texts.
+    """
+
+    node_id: int
+    endpoints: tuple[Endpoint, ...]
+    controller_endpoint: Endpoint
+    log_dirs: tuple[bytes, ...]
+    rack: str | None = None
+    static_configs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElectionResult:
+    """How an election of one partition went."""
+
+    topic: str
+    partition: int
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+
+
+class Controller:
+    """Plans, commits and replays every change of the metadata.
+
+    Attributes:
+        image: the state; read it at any time on the loop.
+        broker_epoch: of this node's registration; -1 before start().
+    """
+
+    def __init__(self, *, log: MetadataLog, node: NodeIdentity, clock: Clock, entropy: Entropy) -> None:
+        self.image = MetadataImage()
+        self.broker_epoch = -1
+        self._log = log
+        self._node = node
+        self._clock = clock
+        self._entropy = entropy
+        self._subscribers: list[Subscriber] = []
+        self._collisions: dict[str, str] = {}
+        directory = node.log_dirs[0] if len(node.log_dirs) == 1 else DIRECTORY_UNASSIGNED
+        self._placement = Placement(node_id=node.node_id, directory=directory)
+
+    @property
+    def metadata_offset(self) -> int:
+        """The offset of the last record in the image; what ApiVersions calls the features' epoch."""
+        return self._log.end_offset - 1
+
+    @property
+    def log(self) -> MetadataLog:
+        """The log, for what describes the quorum."""
+        return self._log
+
+    def broker_configs(self) -> BrokerConfigs:
+        """Return what is set for this broker now, static and dynamic."""
+        kind = ConfigResourceType.BROKER
+        return BrokerConfigs(
+            broker=self.image.config(kind, str(self._node.node_id)),
+            cluster=self.image.config(kind, ""),
+            static=self._node.static_configs,
+        )
+
+    def subscribe(self, subscriber: Subscriber) -> None:
+        """Call `subscriber(delta, image)` after each change; it must not raise."""
+        self._subscribers.append(subscriber)
+
+    # Start and stop ------------------------------------------------------------------------------
+
+    def start(self, bootstrap: Sequence[VersionedRecord] = ()) -> MetadataDelta:
+        """Load the log, lead it, register this node; return all there is as one delta.
+
+        Subscribers are not called: whoever starts applies the returned delta once, with everything in it.
+
+        Args:
+            bootstrap: records to begin an empty log with, when its directory has no first checkpoint.
+        Raises:
+            MetadataError: the log cannot be used; nothing was written.
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
+        delta = self._log.open(self.image)
+        was_clean = self._was_stopped_cleanly()
+        self._log.become_leader()
+        if self.image.in_transaction:
+            abort = messages.AbortTransactionRecord(reason="the controller was restarted")
+            self._commit([VersionedRecord(abort)], delta)
+        if not self.image.features:
+            self._commit(self._first_records(bootstrap), delta)
+        for name in self.image.topics:
+            self._collisions[collision_form(name)] = name
+        self._register(delta, was_clean)
+        return delta
+
+    def _was_stopped_cleanly(self) -> bool:
+        before = self.image.brokers.get(self._node.node_id)
+        return before is not None and before.fenced
+
+    def _first_records(self, bootstrap: Sequence[VersionedRecord]) -> list[VersionedRecord]:
+        """Return what a new log begins with: features, and the one min.insync.replicas that ELR needs."""
+        records = list(self._log.bootstrap_records or bootstrap or bootstrap_feature_records())
+        levels = {
+            r.message.name: r.message.feature_level for r in records if r.type_name == "FeatureLevelRecord"
+        }
+        if levels.get(ELR_FEATURE):
+            static = self._node.static_configs.get(MIN_INSYNC_REPLICAS, "1")
+            records.append(
+                VersionedRecord(
+                    messages.ConfigRecord(
+                        resource_type=ConfigResourceType.BROKER,
+                        resource_name="",
+                        name=MIN_INSYNC_REPLICAS,
+                        value=static,
+                    )
+                )
+            )
+        if levels.get("metadata.version", 0) >= TRANSACTIONS_SINCE:
+            begin = messages.BeginTransactionRecord(name="Bootstrap records")
+            end = messages.EndTransactionRecord()
+            records = [VersionedRecord(begin), *records, VersionedRecord(end)]
+        return records
+
+    def _register(self, delta: MetadataDelta, was_clean: bool) -> None:
+        node = self._node
+        version = self.image.metadata_version
+        records: list[VersionedRecord] = []
+        if version >= CONTROLLER_REGISTRATION_SINCE:
+            controller = ControllerRegistration(
+                controller_id=node.node_id,
+                incarnation_id=random_uuid(self._entropy),
+                zk_migration_ready=False,
+                endpoints=(node.controller_endpoint,),
+                features=SUPPORTED_FEATURES,
+            )
+            records.append(register_controller_record(controller))
+        # A broker's epoch is the offset of its registration.
+        self.broker_epoch = self._log.end_offset + len(records)
+        registration = BrokerRegistration(
+            broker_id=node.node_id,
+            broker_epoch=self.broker_epoch,
+            incarnation_id=random_uuid(self._entropy),
+            endpoints=node.endpoints,
+            features=SUPPORTED_FEATURES,
+            rack=node.rack,
+            fenced=True,
+            log_dirs=node.log_dirs,
+        )
+        records.append(register_broker_record(registration, version))
+        if version >= CORDONED_SINCE:
+            records.append(self._registration_change(3, cordoned_log_dirs=[]))
+        records.append(self._registration_change(0, fenced=-1))
+        records += self._elections(was_clean)
+        self._commit(records, delta)
+
+    def _registration_change(
+        self, version: int, *, fenced: int = 0, in_controlled_shutdown: int = 0,
+        cordoned_log_dirs: list[bytes] | None = None,
+    ) -> VersionedRecord:  # fmt: skip
+        return VersionedRecord(
+            messages.BrokerRegistrationChangeRecord(
+                broker_id=self._node.node_id,
+                broker_epoch=self.broker_epoch,
+                fenced=fenced,
+                in_controlled_shutdown=in_controlled_shutdown,
+                cordoned_log_dirs=cordoned_log_dirs,
+            ),
+            version,
+        )
+
+    def _elections(self, was_clean: bool) -> Iterable[VersionedRecord]:
+        """Make this node lead all its partitions.
+
+        After an unclean stop the leader epoch is bumped: records above what was synced may be gone, and what
+        takes their offsets must not look the same to a client.
+        """
+        node_id = self._node.node_id
+        version = partition_record_version(self.image.metadata_version)
+        for topic in self.image.topics.values():
+            for partition in topic.partitions.values():
+                if node_id not in partition.replicas:
+                    continue
+                if partition.leader == node_id and was_clean and partition.isr == (node_id,):
+                    continue
+                yield self._election(topic, partition, version)
+
+    def _election(self, topic: TopicImage, partition: PartitionImage, version: int) -> VersionedRecord:
+        node_id = self._node.node_id
+        has_elr = bool(partition.eligible_leader_replicas or partition.last_known_elr)
+        return VersionedRecord(
+            messages.PartitionChangeRecord(
+                partition_id=partition.partition,
+                topic_id=topic.topic_id,
+                leader=node_id,
+                isr=[node_id] if partition.isr != (node_id,) else None,
+                eligible_leader_replicas=[] if has_elr and version >= 2 else None,
+                last_known_elr=[] if has_elr and version >= 2 else None,
+            ),
+            version,
+        )
+
+    def stop(self) -> None:
+        """Note in the log that this node goes in good order, and close it. Call after all logs are flushed.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR; then no clean marker may be written.
+        """
+        if self.broker_epoch >= 0:
+            records = [
+                self._registration_change(1, in_controlled_shutdown=1),
+                self._registration_change(0, fenced=1),
+            ]
+            self._commit(records, MetadataDelta())
+        self._log.close(self.image)
+
+    def abandon(self) -> None:
+        """Close the log without a word, after an error."""
+        self._log.close()
+
+    # Committing ----------------------------------------------------------------------------------
+
+    def commit(self, records: Sequence[VersionedRecord]) -> MetadataDelta:
+        """Append records durably, replay them, tell the subscribers; return what changed.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR; nothing was replayed.
+        """
+        delta = MetadataDelta()
+        if records:
+            self._commit(records, delta)
+            for subscriber in self._subscribers:
+                subscriber(delta, self.image)
+            if self._log.snapshot_due() and not self.image.in_transaction:
+                self._log.write_snapshot(self.image)
+        return delta
+
+    def _commit(self, records: Sequence[VersionedRecord], delta: MetadataDelta) -> None:
+        self._log.append(records)
+        for record in records:
+            self.image.replay(record, delta)
+
+    def tick(self) -> None:
+        """Do what is due by time: a snapshot, unlinking old segments. Call every few seconds."""
+        if self._log.snapshot_due() and not self.image.in_transaction:
+            self._log.write_snapshot(self.image)
+        self._log.run_deletions()
+
+    # Topics --------------------------------------------------------------------------------------
+
+    def create_topics(
+        self, creations: Sequence[TopicCreation], *, validate_only: bool = False
+    ) -> list[TopicCreationResult]:
+        """Create topics, each on its own; results are in the order of `creations`.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR; nobody knows which topics exist until the next start.
+        """
+        asked = sum(len(c.assignments) or max(c.num_partitions, 1) for c in creations)
+        if asked > PARTITIONS_PER_REQUEST_MAX:
+            return _all_refused(creations, "Excessively large number of partitions per request.")
+        brokers = self.broker_configs()
+        records: list[VersionedRecord] = []
+        results: list[TopicCreationResult] = []
+        for creation in creations:
+            try:
+                planned, result = plan_topic(
+                    creation,
+                    image=self.image,
+                    brokers=brokers,
+                    placement=self._placement,
+                    topic_id=self._fresh_topic_id(),
+                    collisions=self._collisions,
+                )
+            except ApiError as error:
+                result = TopicCreationResult(name=creation.name, error=error.code, message=error.message)
+            else:
+                records += planned
+            results.append(result)
+        if len(records) > RECORDS_PER_REQUEST_MAX:
+            return _all_refused(creations, "Unable to perform excessively large batch operation.")
+        if not validate_only:
+            delta = self.commit(records)
+            for topic in delta.topics_created.values():
+                self._collisions[collision_form(topic.name)] = topic.name
+        return results
+
+    def _fresh_topic_id(self) -> bytes:
+        while True:
+            topic_id = random_uuid(self._entropy)
+            if topic_id not in self.image.topics_by_id:
+                return topic_id
+
+    def delete_topics(
+        self, *, names: Sequence[str] = (), ids: Sequence[bytes] = ()
+    ) -> list[TopicDeletionResult]:
+        """Delete topics by name and by id; results are those of the names, then those of the ids.
+
+        A topic named both ways is not deleted and has one result.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
+        results: list[TopicDeletionResult] = []
+        doomed: dict[bytes, TopicImage] = {}
+        for name in names:
+            topic = self.image.topics.get(name)
+            if topic is None:
+                results.append(
+                    TopicDeletionResult(
+                        name=name,
+                        topic_id=NULL_UUID,
+                        error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                        message="This server does not host this topic-partition.",
+                    )
+                )
+            elif topic.topic_id in ids:
+                results.append(
+                    TopicDeletionResult(
+                        name=name,
+                        topic_id=topic.topic_id,
+                        error=ErrorCode.INVALID_REQUEST,
+                        message="The provided topic name maps to an ID that was already supplied.",
+                    )
+                )
+            else:
+                doomed[topic.topic_id] = topic
+                results.append(TopicDeletionResult(name=name, topic_id=topic.topic_id))
+        named = {result.topic_id for result in results}
+        for topic_id in ids:
+            topic = self.image.topics_by_id.get(topic_id)
+            if topic is None:
+                results.append(
+                    TopicDeletionResult(
+                        name=None,
+                        topic_id=topic_id,
+                        error=ErrorCode.UNKNOWN_TOPIC_ID,
+                        message="This server does not host this topic ID.",
+                    )
+                )
+            elif topic_id in named:
+                continue
+            else:
+                doomed[topic_id] = topic
+                results.append(TopicDeletionResult(name=topic.name, topic_id=topic_id))
+        self.commit([VersionedRecord(messages.RemoveTopicRecord(topic_id=topic_id)) for topic_id in doomed])
+        for topic in doomed.values():
+            if self._collisions.get(collision_form(topic.name)) == topic.name:
+                del self._collisions[collision_form(topic.name)]
+        return results
+
+    def create_partitions(
+        self, growths: Sequence[PartitionsCreation], *, validate_only: bool = False
+    ) -> list[NamedResult]:
+        """Grow topics, each on its own; results are in the order of `growths`.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
+        added = 0
+        for growth in growths:
+            topic = self.image.topics.get(growth.name)
+            added += max(growth.count - len(topic.partitions), 0) if topic is not None else 0
+        if added > PARTITIONS_PER_REQUEST_MAX:
+            why = "Excessively large number of additional partitions per request."
+            return [
+                NamedResult(name=growth.name, error=ErrorCode.POLICY_VIOLATION, message=why)
+                for growth in growths
+            ]
+        records: list[VersionedRecord] = []
+        results = []
+        for growth in growths:
+            try:
+                records += plan_partitions(growth, image=self.image, placement=self._placement)
+            except ApiError as error:
+                results.append(NamedResult(name=growth.name, error=error.code, message=error.message))
+            else:
+                results.append(NamedResult(name=growth.name))
+        if not validate_only:
+            self.commit(records)
+        return results
+
+    def assign_directories(self, placed: Mapping[tuple[bytes, int], bytes]) -> None:
+        """Record where replicas lie, when there are several log directories (KIP-858).
+
+        Args:
+            placed: (topic id, partition) -> directory id; what is recorded already is left out.
+        """
+        version = partition_record_version(self.image.metadata_version)
+        records = []
+        for (topic_id, number), directory in placed.items():
+            topic = self.image.topics_by_id.get(topic_id)
+            partition = None if topic is None else topic.partitions.get(number)
+            if version < 1 or partition is None or directory in partition.directories:
+                continue
+            directories = [
+                directory if replica == self._node.node_id else known
+                for replica, known in zip(partition.replicas, partition.directories, strict=True)
+            ]
+            change = messages.PartitionChangeRecord(
+                partition_id=number, topic_id=topic_id, directories=directories
+            )
+            records.append(VersionedRecord(change, version))
+        self.commit(records)
+
+    # Configs and features ------------------------------------------------------------------------
+
+    def incremental_alter_configs(
+        self, resources: Sequence[ResourceAlteration], *, validate_only: bool = False
+    ) -> list[ResourceResult]:
+        """Set, delete, append and subtract configs, each resource on its own (KIP-339).
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
+        return self._alter(resources, replace_all=False, validate_only=validate_only)
+
+    def alter_configs(
+        self, resources: Sequence[ResourceAlteration], *, validate_only: bool = False
+    ) -> list[ResourceResult]:
+        """Replace all configs of each resource by those given; raises as incremental_alter_configs()."""
+        return self._alter(resources, replace_all=True, validate_only=validate_only)
+
+    def _alter(
+        self, resources: Sequence[ResourceAlteration], *, replace_all: bool, validate_only: bool
+    ) -> list[ResourceResult]:
+        context = ConfigContext(image=self.image, node_id=self._node.node_id, brokers=self.broker_configs())
+        counts: dict[tuple[int, str], int] = {}
+        for resource in resources:
+            key = (resource.resource_type, resource.resource_name)
+            counts[key] = counts.get(key, 0) + 1
+        records: list[VersionedRecord] = []
+        results = []
+        for resource in resources:
+            kind, name = resource.resource_type, resource.resource_name
+            try:
+                if counts[kind, name] > 1:
+                    raise ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+                records += plan_resource(resource, context, replace_all=replace_all)
+            except ApiError as error:
+                results.append(
+                    ResourceResult(
+                        resource_type=kind, resource_name=name, error=error.code, message=error.message
+                    )
+                )
+            else:
+                results.append(ResourceResult(resource_type=kind, resource_name=name))
+        if not validate_only:
+            self.commit(records)
+        return results
+
+    def update_features(self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False) -> None:
+        """Finalise features, all or none.
+
+        Raises:
+            ApiError: INVALID_UPDATE_VERSION, KAFKA_STORAGE_ERROR.
+        """
+        records = plan_features(
+            updates,
+            image=self.image,
+            node_id=self._node.node_id,
+            kraft_version=self._log.quorum.kraft_version,
+        )
+        if not validate_only:
+            self.commit(records)
+
+    # The rest ------------------------------------------------------------------------------------
+
+    def allocate_producer_ids(self) -> range:
+        """Reserve a block of producer ids; durable when this returns.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR; UNKNOWN_SERVER_ERROR when all ids are used up.
+        """
+        first = max(self.image.next_producer_id, 0)
+        if first > PRODUCER_ID_MAX - PRODUCER_ID_BLOCK:
+            raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "all producer ids are used up")
+        after = first + PRODUCER_ID_BLOCK
+        self.commit(
+            [
+                VersionedRecord(
+                    messages.ProducerIdsRecord(
+                        broker_id=self._node.node_id, broker_epoch=self.broker_epoch, next_producer_id=after
+                    )
+                )
+            ]
+        )
+        return range(first, after)
+
+    def elect_leaders(
+        self, election_type: int, partitions: Sequence[tuple[str, int]] | None
+    ) -> list[ElectionResult]:
+        """Answer an election: one replica leads already, so none is needed.
+
+        Args:
+            election_type: 0 preferred, 1 unclean.
+            partitions: None for all, which answers with no partition at all.
+        """
+        if election_type not in (0, 1):
+            why = f"Unknown election type {election_type}"
+            return [
+                ElectionResult(topic=topic, partition=number, error=ErrorCode.INVALID_REQUEST, message=why)
+                for topic, number in partitions or ()
+            ]
+        results = []
+        for topic, number in partitions or ():
+            known = self.image.topics.get(topic)
+            if known is None:
+                error, why = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {topic}"
+            elif number not in known.partitions:
+                error, why = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {topic}-{number}"
+            else:
+                error, why = ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
+            results.append(ElectionResult(topic=topic, partition=number, error=error, message=why))
+        return results
+
+    def unregister_broker(self, broker_id: int) -> None:
+        """Forget a broker that is gone.
+
+        Raises:
+            ApiError: BROKER_ID_NOT_REGISTERED; INVALID_REQUEST for this node, which is here to ask.
+        """
+        broker = self.image.brokers.get(broker_id)
+        if broker is None:
+            raise ApiError(
+                ErrorCode.BROKER_ID_NOT_REGISTERED, f"Broker ID {broker_id} is not currently registered"
+            )
+        if broker_id == self._node.node_id:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "the only broker cannot be unregistered while it runs")
+        self.commit(
+            [
+                VersionedRecord(
+                    messages.UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker.broker_epoch)
+                )
+            ]
+        )
+
+
+def _all_refused(creations: Sequence[TopicCreation], why: str) -> list[TopicCreationResult]:
+    return [
+        TopicCreationResult(name=creation.name, error=ErrorCode.POLICY_VIOLATION, message=why)
+        for creation in creations
+    ]

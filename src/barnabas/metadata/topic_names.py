@@ -1,0 +1,35 @@
+"""Which topic names are legal. Dots and underscores collide, since metrics of Apache Kafka confuse them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from barnabas.base.errors import ApiError, ErrorCode
+
+TOPIC_NAME_LENGTH_MAX: Final = 249
+_LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]+\Z", re.ASCII)
+
+
+def validate_topic_name(name: str) -> None:
+    """Check a topic name.
+
+    Raises:
+        ApiError: INVALID_TOPIC_EXCEPTION.
+    """
+    if not name:
+        why = "the empty string is not allowed"
+    elif name in (".", ".."):
+        why = f"'{name}' is not allowed"
+    elif len(name) > TOPIC_NAME_LENGTH_MAX:
+        why = f"the length of '{name}' is longer than the max allowed length {TOPIC_NAME_LENGTH_MAX}"
+    elif not _LEGAL.match(name):
+        why = f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+    else:
+        return
+    raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {why}")
+
+
+def collision_form(name: str) -> str:
+    """Return the name as metrics of Apache Kafka spell it; two topics must not share it."""
+    return name.replace(".", "_")
