@@ -1,24 +1,55 @@
-"""Fixtures that every test may use: the oracle, and the marks' meaning."""
+"""Fixtures that every test may use: the oracle, a Barnabas, and the marks' meaning."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests import toolchain
 from tests.broker import BarnabasBroker
 from tests.oracle.kafka import KafkaBroker, running
+
+TESTS = Path(__file__).parent
+
+WORKER_BY_FOLDER = {
+    "crash": "crash",
+    "golden": "brokers",
+    "interop": "brokers",
+    "net": "brokers",
+    "oracle": "brokers",
+}
+"""With several workers, tests of one group share a worker, hence its brokers and its JVM."""
+
+ONLY_SLOW = "full-size run, only with --slow"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="full-size runs too")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--slow"):
-        return
-    mark = pytest.mark.skip(reason="full-size run, only with --slow")
     for item in items:
-        if "slow" in item.keywords:
-            item.add_marker(mark)
+        folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
+        if folder in WORKER_BY_FOLDER:
+            item.add_marker(pytest.mark.xdist_group(WORKER_BY_FOLDER[folder]))
+        if "slow" in item.keywords and not config.getoption("--slow"):
+            item.add_marker(pytest.mark.skip(reason=ONLY_SLOW))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Where real clients are required, a test that skips itself is a failure of the run."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or not toolchain.required():
+        return
+    silent = [report for report in reporter.getreports("skipped") if ONLY_SLOW not in str(report.longrepr)]
+    silent = [report for report in silent if "interop" in report.keywords]
+    if silent and exitstatus == 0:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        reporter.write_line("")
+        for report in silent:
+            reporter.write_line(f"skipped although BARNABAS_INTEROP=required: {report.nodeid}", red=True)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,76 @@
+"""What `./dev test` runs: set up the toolchain, then one pytest over everything.
+
+    python -m tests.run [--slow] [pytest arguments]
+
+One pytest process with two workers, so that there is one closing line and both cores are busy: tests
+that run brokers stay together on one worker (conftest.py groups them), the rest fills the other.
+Separate runs for each kind of test were rejected: their sum took longer, and a reader of the end saw
+only the last.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests import toolchain
+
+WORKERS = 2
+"""More would only make tests of timing slower on the two cores that CI has."""
+
+DEBIAN_PACKAGES = {"javac": "default-jdk-headless", "mvn": "maven"}
+
+
+def main(arguments: list[str]) -> int:
+    """Run the tests and return pytest's exit status."""
+    prepare()
+    command = [sys.executable, "-m", "pytest", "-rs"]
+    if not names_tests(arguments):
+        command += ["-n", str(WORKERS), "--dist", "loadgroup", "--durations", "8"]
+    return subprocess.run([*command, *arguments], check=False).returncode
+
+
+def names_tests(arguments: list[str]) -> bool:
+    """Whether the user chose files, folders or single tests: those run in this order, in one process."""
+    return any(Path(argument.partition("::")[0]).exists() for argument in arguments)
+
+
+def prepare() -> None:
+    """Get the JVM's side ready before any test's clock runs, and say what is missing."""
+    missing = [package for program, package in DEBIAN_PACKAGES.items() if shutil.which(program) is None]
+    if missing and toolchain.required() and may_install():
+        install(missing)
+    began = time.monotonic()
+    try:
+        toolchain.kafka_classpath()
+        toolchain.compiled_java(toolchain.TESTS / "interop" / "java")
+    except toolchain.ToolchainMissingError as reason:
+        fate = "will fail" if toolchain.required() else "will be skipped"
+        print(f"tests: {reason}\ntests: so tests with Apache Kafka and its Java client {fate}", flush=True)
+        return
+    took_s = time.monotonic() - began
+    if took_s > 1:
+        print(f"tests: Apache Kafka's jars and the Java helper took {took_s:.0f} s", flush=True)
+
+
+def may_install() -> bool:
+    """Whether this is a Debian whose packages we may add to: only CI's throw-away machines run as root."""
+    return os.geteuid() == 0 and shutil.which("apt-get") is not None
+
+
+def install(packages: list[str]) -> None:
+    """Install Debian packages; a failure is told and leaves the rest to the tests."""
+    print(f"tests: installing {' '.join(packages)}", flush=True)
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for step in (["update", "-q"], ["install", "-q", "-y", "--no-install-recommends", *packages]):
+        done = subprocess.run(
+            ["apt-get", *step], env=environment, capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            print(f"tests: apt-get {step[0]} failed:\n{done.stderr[-1000:]}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
