@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from barnabas.cli.client.address import DEFAULT_PORT, address_text, parse_address
+from barnabas.cli.client.address import address_text, parse_address
 from barnabas.cli.main import EXIT_FAILURE, EXIT_OK, EXIT_USAGE
 from barnabas.cli.serve_options import ServeOptions
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from barnabas.server.broker import Broker
     from barnabas.server.settings import Settings
 
-_DEFAULT_HOST = "localhost"
 _DATA_NAME = "barnabas"
 _PRIVATE_MODE = 0o700
 
@@ -54,7 +53,9 @@ def serve(options: ServeOptions) -> int:
 def _serve(options: ServeOptions, scratch: str | None, cpu_before_s: float, wall_s: float) -> int:
     from barnabas.server.broker import Broker, StartError
 
-    broker = Broker(_settings(options, scratch))
+    settings = _settings(options, scratch)
+    _log_to_stderr()
+    broker = Broker(settings)
     _stop_on_signals(broker)
     try:
         broker.start()
@@ -74,15 +75,18 @@ def _settings(options: ServeOptions, scratch: str | None) -> "Settings":
     files = [] if options.config is None else [options.config]
     given = own_overrides(options, scratch)
     try:
-        settings = load_settings(files=files, environ=os.environ, overrides=given)
-        defaults = missing_defaults({name for name, _, source in settings.entries() if source != "default"})
-        if defaults:
-            settings = load_settings(files=files, environ=os.environ, overrides=[*defaults, *given])
+        settings = load_settings(files=files, environ=os.environ, overrides=given, read_text=_read_text)
+        if settings.is_set("log.dirs") or settings.is_set("log.dir"):
+            return settings
+        given.append(f"log.dirs={default_data_dir(os.environ)}")
+        return load_settings(files=files, environ=os.environ, overrides=given, read_text=_read_text)
     except SettingsError as error:
         raise _UsageError(str(error)) from error
-    except OSError as error:
-        raise _UsageError(f"{options.config}: {error.strerror or error}") from error
-    return settings
+
+
+def _read_text(path: str) -> str:
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        return file.read()
 
 
 def own_overrides(options: ServeOptions, scratch: str | None) -> list[str]:
@@ -104,22 +108,11 @@ def own_overrides(options: ServeOptions, scratch: str | None) -> list[str]:
     return [*lines, *options.overrides]
 
 
-def missing_defaults(given: set[str]) -> list[str]:
-    """Return KEY=VALUE lines for what `serve` itself has a default for and nobody set.
-
-    Apache Kafka's own defaults (/tmp/kafka-logs, every interface) suit nobody's first try: the one loses
-    its data at the next boot, the other opens an unprotected port to the network.
-    """
-    lines = []
-    if not given & {"log.dirs", "log.dir"}:
-        lines.append(f"log.dirs={default_data_dir(os.environ)}")
-    if "listeners" not in given:
-        lines.append(f"listeners=PLAINTEXT://{_DEFAULT_HOST}:{DEFAULT_PORT}")
-    return lines
-
-
 def default_data_dir(environ: Mapping[str, str]) -> str:
-    """Return `barnabas` under the user's data home, as the XDG base directories define it."""
+    """Return `barnabas` under the user's data home, as the XDG base directories define it.
+
+    Apache Kafka's own default is below /tmp, which the next boot may empty.
+    """
     home = environ.get("XDG_DATA_HOME", "")
     if not os.path.isabs(home):  # the specification has relative ones ignored
         home = os.path.join(os.path.expanduser("~"), ".local", "share")
@@ -150,6 +143,14 @@ def _stop_on_signals(broker: "Broker") -> None:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
+
+
+def _log_to_stderr() -> None:
+    import logging
+
+    logging.basicConfig(
+        level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
 
 
 def _say(line: str) -> None:

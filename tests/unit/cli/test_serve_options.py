@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cli import serve_command
-from barnabas.cli.serve import default_data_dir, missing_defaults, own_overrides
+from barnabas.cli.serve import default_data_dir, own_overrides
 from barnabas.cli.serve_options import ServeOptions, parse_serve_options
 
 PIECES = st.sampled_from(
@@ -75,13 +75,8 @@ def test_own_overrides_come_before_the_users() -> None:
     assert own_overrides(ServeOptions(ephemeral=True), "/scratch") == ["log.dirs=/scratch"]
 
 
-def test_defaults_only_for_what_nobody_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", "/home/x/share")
-    assert missing_defaults(set()) == [
-        "log.dirs=/home/x/share/barnabas",
-        "listeners=PLAINTEXT://localhost:9092",
-    ]
-    assert missing_defaults({"log.dir", "listeners"}) == []
+def test_the_data_home_is_the_users() -> None:
+    assert default_data_dir({"XDG_DATA_HOME": "/home/x/share"}) == "/home/x/share/barnabas"
 
 
 def test_a_relative_data_home_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
