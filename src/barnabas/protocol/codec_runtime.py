@@ -9,7 +9,7 @@ passing names and offsets to every check, made decoding a third slower.
 import struct
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from barnabas.base.errors import DecodeError
 from barnabas.base.region import FileSlice
@@ -35,18 +35,28 @@ class Fault(Exception):  # noqa: N818  # never leaves this package: it becomes a
     """A check of generated code failed; its text lacks message, field and offset."""
 
 
+class VersionCompiler(Protocol):
+    """What makes the codecs of a message."""
+
+    def compile_version(self, version: int) -> Codec:
+        """Return the codec to use for a version; ValueError when there is no such version."""
+
+    def generate(self, version: int) -> Codec:
+        """Return the generated codec, behind any that is written by hand."""
+
+
 class CodecTable(dict[int, Codec]):
     """Codecs of one message by version, compiled when first asked for."""
 
-    __slots__ = ("_compile",)
+    __slots__ = ("compiler",)
 
-    def __init__(self, compile_version: Callable[[int], Codec]) -> None:
+    def __init__(self, compiler: VersionCompiler) -> None:
         super().__init__()
-        self._compile = compile_version
+        self.compiler = compiler
 
     def __missing__(self, version: int) -> Codec:
         # Two threads may compile the same codec: both are equal, the first one stays.
-        return self.setdefault(version, self._compile(version))
+        return self.setdefault(version, self.compiler.compile_version(version))
 
 
 def read_varint(buffer: memoryview, position: int) -> tuple[int, int]:
@@ -241,7 +251,8 @@ def _where(error: BaseException, filename: str, paths: Sequence[str]) -> tuple[s
     return "", None
 
 
-def _reason(error: BaseException) -> str:
+def fault_reason(error: BaseException) -> str:
+    """Return in words what one of FAULTS says of the bytes."""
     if isinstance(error, struct.error | IndexError):
         return "the bytes end early"
     if isinstance(error, UnicodeDecodeError):
@@ -253,7 +264,7 @@ def decode_error(title: str, filename: str, paths: Sequence[str], error: BaseExc
     """Return the error to raise for a fault in a decoder: message, version, field, offset, reason."""
     field, position = _where(error, filename, paths)
     at = f" at byte {position}" if position is not None else ""
-    return DecodeError(f"{title} {field}{at}: {_reason(error)}")
+    return DecodeError(f"{title} {field}{at}: {fault_reason(error)}")
 
 
 def encode_error(title: str, filename: str, paths: Sequence[str], error: BaseException) -> ValueError:

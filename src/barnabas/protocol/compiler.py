@@ -4,6 +4,9 @@ Classes are compiled from generated source as a person would write them, then sh
 message. Codecs are compiled per version; versions that differ in nothing share one function. Generated
 source is registered in linecache, so tracebacks and debuggers show it.
 
+The few messages of the hot path have codecs written by hand for their most common shape in front of the
+generated ones (`fetch_codec`, `produce_codec`).
+
 exec of generated source is what namedtuple and dataclasses do too; closures assembled at run time would
 need no exec but decode four times slower.
 """
@@ -16,7 +19,7 @@ from typing import Any
 
 from barnabas.base.errors import DecodeError
 from barnabas.base.region import FileSlice
-from barnabas.protocol import codec_runtime
+from barnabas.protocol import codec_runtime, fetch_codec, produce_codec
 from barnabas.protocol.codec_runtime import (
     ENCODE_FAULTS,
     FAULTS,
@@ -111,8 +114,8 @@ def make_classes(message: MessageSpec) -> dict[str, type[Struct]]:
     made.api_key = head.key
     made.valid_versions = head.versions
     made.flexible_from = head.flexible[0] if head.flexible else None
-    made._decoders = CodecTable(_Compiler(message, namespace, decoding=True).compile_version)
-    made._encoders = CodecTable(_Compiler(message, namespace, decoding=False).compile_version)
+    made._decoders = CodecTable(CodecCompiler(message, namespace, decoding=True))
+    made._encoders = CodecTable(CodecCompiler(message, namespace, decoding=False))
     return classes
 
 
@@ -125,7 +128,7 @@ def _layout(message: MessageSpec, version: int) -> tuple[bool, ...]:
     return tuple(facts)
 
 
-class _Compiler:
+class CodecCompiler:
     """Compiles the decoders or the encoders of one message."""
 
     def __init__(self, message: MessageSpec, classes: dict[str, Any], *, decoding: bool) -> None:
@@ -135,6 +138,17 @@ class _Compiler:
         self._by_layout: dict[tuple[bool, ...], tuple[CodeType, str, SourceWriter]] = {}
 
     def compile_version(self, version: int) -> Codec:
+        """Return the codec to use for a version.
+
+        Raises:
+            ValueError: the message has no such version.
+        """
+        generated = self.generate(version)
+        by_hand = (_DECODERS_BY_HAND if self._decoding else _ENCODERS_BY_HAND).get(self._message.head.name)
+        return generated if by_hand is None else by_hand(version, self._classes, generated)
+
+    def generate(self, version: int) -> Codec:
+        """Return the generated codec of a version, which codecs written by hand must equal."""
         head = self._message.head
         if version not in head.versions:
             raise ValueError(
@@ -152,8 +166,8 @@ class _Compiler:
         code, filename, writer = known
         namespace = self._globals(writer, f"{head.name} v{version}", filename)
         exec(code, namespace)
-        made: Codec = namespace["decode" if self._decoding else "encode"]
-        return made
+        generated: Codec = namespace["decode" if self._decoding else "encode"]
+        return generated
 
     def _globals(self, writer: SourceWriter, title: str, filename: str) -> dict[str, Any]:
         names = dict(self._classes)
@@ -178,6 +192,16 @@ class _Compiler:
 
         return fail
 
+
+_DECODERS_BY_HAND = {
+    "FetchRequest": fetch_codec.request_decoder,
+    "ProduceRequest": produce_codec.request_decoder,
+}
+
+_ENCODERS_BY_HAND = {
+    "FetchResponse": fetch_codec.response_encoder,
+    "ProduceResponse": produce_codec.response_encoder,
+}
 
 _DECODER_NAMES = {
     "FAULTS": FAULTS,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from barnabas.base.errors import DecodeError
 from barnabas.base.region import FileSlice
 from barnabas.protocol.api_keys import FLEXIBLE_FROM, ApiKey
-from barnabas.protocol.codec_runtime import FAULTS, Buffer, read_varint
+from barnabas.protocol.codec_runtime import FAULTS, Buffer, fault_reason, read_varint
 from barnabas.protocol.structures import Message
 
 _API_VERSIONS = int(ApiKey.API_VERSIONS)
@@ -66,8 +66,8 @@ def decode_request_header(frame: memoryview) -> RequestHeader:
                 position += 1
     except KeyError:
         raise DecodeError(f"request header: unknown API key {api_key}") from None
-    except FAULTS:
-        raise DecodeError(f"request header: {len(frame)} bytes end early") from None
+    except FAULTS as fault:
+        raise DecodeError(f"request header in {len(frame)} bytes: {fault_reason(fault)}") from None
     return RequestHeader(api_key, api_version, correlation_id, client_id, position)
 
 
@@ -120,8 +120,8 @@ def decode_response_header(frame: memoryview, api_key: int, api_version: int) ->
         position = _CORRELATION_ID.size
         if api_version >= FLEXIBLE_FROM[api_key] and api_key != _API_VERSIONS:
             position = _skip_tags(frame, position)
-    except FAULTS:
-        raise DecodeError(f"response header: {len(frame)} bytes end early") from None
+    except FAULTS as fault:
+        raise DecodeError(f"response header in {len(frame)} bytes: {fault_reason(fault)}") from None
     return correlation_id, position
 
 

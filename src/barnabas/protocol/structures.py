@@ -87,8 +87,8 @@ class Message(Struct):
     _encoders: ClassVar[CodecTable]
 
     @classmethod
-    def decode(cls, buffer: Buffer, version: int) -> Self:
-        """Return the message at the start of `buffer`; bytes behind it are ignored, as Kafka does.
+    def decode(cls, buffer: Buffer, version: int, offset: int = 0) -> Self:
+        """Return the message that starts at `offset`; bytes behind it are ignored, as Kafka does.
 
         `bytes` and `records` fields are memoryviews over the buffer, which must not change while they live.
 
@@ -96,7 +96,9 @@ class Message(Struct):
             DecodeError: truncated, malformed, or more objects than limits.REQUEST_OBJECTS_MAX.
             ValueError: the message has no such version.
         """
-        made: Self = cls._decoders[version](memoryview(buffer), 0, REQUEST_OBJECTS_MAX)[0]
+        if offset < 0:
+            raise ValueError(f"offset {offset} is negative")
+        made: Self = cls._decoders[version](memoryview(buffer), offset, REQUEST_OBJECTS_MAX)[0]
         return made
 
     @classmethod

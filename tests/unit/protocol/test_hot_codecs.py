@@ -1,0 +1,316 @@
+"""The codecs written by hand equal the generated ones, whatever they are given."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from barnabas.base.errors import DecodeError
+from barnabas.protocol import messages
+from barnabas.protocol.messages import Message
+
+int16 = st.integers(-(1 << 15), (1 << 15) - 1)
+int32 = st.integers(-(1 << 31), (1 << 31) - 1)
+int64 = st.integers(-(1 << 63), (1 << 63) - 1)
+int8 = st.integers(-128, 127)
+uuid = st.binary(min_size=16, max_size=16)
+text = st.text(max_size=8) | st.sampled_from(["", "x" * 126, "x" * 127, "x" * 128, "\u2192" * 42])
+records = st.none() | st.binary(max_size=40) | st.sampled_from([b"r" * 126, b"r" * 127, b"r" * 20_000])
+tags = st.sampled_from([None, None, None, [(90, b"x")]])
+mostly_unset = st.sampled_from([-1, -1, -1, 4])
+mostly_one = st.sampled_from([1, 1, 1, 1, 0, 2])
+
+examples = settings(max_examples=50, deadline=None)
+
+
+def _fields(strategies: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """Return fields of which any may be left at its default."""
+    return st.fixed_dictionaries({}, optional=strategies)
+
+
+def _listed(element: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
+    return mostly_one.flatmap(lambda count: st.lists(element, min_size=count, max_size=count))
+
+
+# The request's fields that every version from 4 on can carry, and those of a follower at times.
+fetch_partitions = st.builds(
+    lambda fields: messages.FetchRequestFetchPartition(**fields),
+    _fields(
+        {"partition": int32, "fetch_offset": int64, "partition_max_bytes": int32, "log_start_offset": int64}
+    ),
+)
+fetch_topics = st.builds(
+    lambda topic, topic_id, partitions, unknown: messages.FetchRequestFetchTopic(
+        topic=topic, topic_id=topic_id, partitions=partitions, unknown_tags=unknown
+    ),
+    text,
+    uuid,
+    _listed(fetch_partitions),
+    tags,
+)
+fetch_requests = st.builds(
+    lambda fields, topics: messages.FetchRequest(topics=topics, **fields),
+    _fields(
+        {
+            "max_wait_ms": int32,
+            "min_bytes": int32,
+            "max_bytes": int32,
+            "isolation_level": int8,
+            "session_id": int32,
+            "session_epoch": int32,
+            "rack_id": text,
+            "unknown_tags": tags,
+            "cluster_id": st.none() | text,
+        }
+    ),
+    _listed(fetch_topics),
+)
+
+fetched_partitions = st.builds(
+    lambda fields: messages.FetchResponsePartitionData(**fields),
+    _fields(
+        {
+            "partition_index": int32,
+            "error_code": int16,
+            "high_watermark": int64,
+            "last_stable_offset": int64,
+            "log_start_offset": int64,
+            "aborted_transactions": st.sampled_from([None, [], [messages.FetchResponseAbortedTransaction()]]),
+            "preferred_read_replica": int32,
+            "records": records,
+            "unknown_tags": tags,
+            "current_leader": st.builds(
+                messages.FetchResponseLeaderIdAndEpoch, leader_id=st.sampled_from([-1, -1, 4])
+            ),
+            "diverging_epoch": st.builds(
+                messages.FetchResponseEpochEndOffset, epoch=st.sampled_from([-1, -1, 4])
+            ),
+        }
+    ),
+)
+fetch_responses = st.builds(
+    lambda fields, topics: messages.FetchResponse(responses=topics, **fields),
+    _fields({"throttle_time_ms": int32, "error_code": int16, "session_id": int32, "unknown_tags": tags}),
+    _listed(
+        st.builds(
+            lambda topic, topic_id, partitions, unknown: messages.FetchResponseFetchableTopicResponse(
+                topic=topic, topic_id=topic_id, partitions=partitions, unknown_tags=unknown
+            ),
+            text,
+            uuid,
+            _listed(fetched_partitions),
+            tags,
+        )
+    ),
+)
+
+produce_requests = st.builds(
+    lambda fields, topics: messages.ProduceRequest(topic_data=topics, **fields),
+    _fields({"acks": int16, "timeout_ms": int32, "transactional_id": st.none() | text, "unknown_tags": tags}),
+    _listed(
+        st.builds(
+            lambda name, topic_id, partitions: messages.ProduceRequestTopicProduceData(
+                name=name, topic_id=topic_id, partition_data=partitions
+            ),
+            text,
+            uuid,
+            _listed(
+                st.builds(
+                    lambda index, content, unknown: messages.ProduceRequestPartitionProduceData(
+                        index=index, records=content, unknown_tags=unknown
+                    ),
+                    int32,
+                    records,
+                    tags,
+                )
+            ),
+        )
+    ),
+)
+produce_responses = st.builds(
+    lambda throttle_time_ms, topics: messages.ProduceResponse(
+        throttle_time_ms=throttle_time_ms, responses=topics
+    ),
+    int32,
+    _listed(
+        st.builds(
+            lambda name, topic_id, partitions: messages.ProduceResponseTopicProduceResponse(
+                name=name, topic_id=topic_id, partition_responses=partitions
+            ),
+            text,
+            uuid,
+            _listed(
+                st.builds(
+                    lambda fields: messages.ProduceResponsePartitionProduceResponse(**fields),
+                    _fields(
+                        {
+                            "index": int32,
+                            "error_code": int16,
+                            "base_offset": int64,
+                            "log_append_time_ms": int64,
+                            "log_start_offset": int64,
+                            "error_message": st.none() | text,
+                            "unknown_tags": tags,
+                        }
+                    ),
+                )
+            ),
+        )
+    ),
+)
+
+
+def _decoded(codec: Any, data: bytes, budget: int) -> tuple[Message, int] | str:
+    """Return the message and its end, or the error's text."""
+    try:
+        made: tuple[Message, int] = codec(memoryview(data), 0, budget)
+    except DecodeError as error:
+        return str(error)
+    return made
+
+
+def _encoded(codec: Any, message: Message) -> tuple[bytes, int] | str:
+    """Return the bytes and how many parts stand alone, or the error's text."""
+    try:
+        parts, cuts = codec(message)
+    except ValueError as error:
+        return str(error)
+    return b"".join(parts), len(cuts)
+
+
+def _check_decoders(message: Message, version: int, data: st.DataObject) -> None:
+    table = type(message)._decoders
+    by_hand, generated = table[version], table.compiler.generate(version)
+    try:
+        encoded = message.encode(version)
+    except ValueError:
+        return
+    assert _decoded(by_hand, encoded, 1_000) == _decoded(generated, encoded, 1_000)
+    assert _decoded(by_hand, encoded, 1) == _decoded(generated, encoded, 1)
+    cut = encoded[: data.draw(st.integers(0, len(encoded)))]
+    assert _decoded(by_hand, cut, 1_000) == _decoded(generated, cut, 1_000)
+    changed = bytearray(encoded)
+    position = data.draw(st.integers(0, len(encoded) - 1))
+    changed[position] = data.draw(st.integers(0, 255))
+    assert _decoded(by_hand, bytes(changed), 1_000) == _decoded(generated, bytes(changed), 1_000)
+
+
+def _check_encoders(message: Message, version: int) -> None:
+    table = type(message)._encoders
+    by_hand, generated = table[version], table.compiler.generate(version)
+    assert _encoded(by_hand, message) == _encoded(generated, message)
+
+
+@pytest.mark.parametrize("version", [4, 11, 12, 13, 15, 16, 17, 18])
+def test_fetch_requests(version: int) -> None:
+    @examples
+    @given(fetch_requests, st.data())
+    def check(message: Message, data: st.DataObject) -> None:
+        _check_decoders(message, version, data)
+
+    check()
+
+
+@pytest.mark.parametrize("version", [4, 11, 12, 13, 16, 18])
+def test_fetch_responses(version: int) -> None:
+    @examples
+    @given(fetch_responses)
+    def check(message: Message) -> None:
+        _check_encoders(message, version)
+
+    check()
+
+
+@pytest.mark.parametrize("version", [8, 9, 12, 13])
+def test_produce_requests(version: int) -> None:
+    @examples
+    @given(produce_requests, st.data())
+    def check(message: Message, data: st.DataObject) -> None:
+        _check_decoders(message, version, data)
+
+    check()
+
+
+@pytest.mark.parametrize("version", [8, 9, 10, 13])
+def test_produce_responses(version: int) -> None:
+    @examples
+    @given(produce_responses)
+    def check(message: Message) -> None:
+        _check_encoders(message, version)
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("message", "version"),
+    [
+        (messages.FetchResponse(session_id=1 << 31), 16),
+        (messages.FetchResponseFetchableTopicResponse(topic_id=b"short"), 16),
+        (messages.FetchResponsePartitionData(high_watermark=1 << 63), 16),
+        (messages.FetchResponsePartitionData(high_watermark=1 << 63), 11),
+        (messages.ProduceResponsePartitionProduceResponse(base_offset=1 << 63), 9),
+        (messages.ProduceResponseTopicProduceResponse(name="\ud800"), 9),
+        (messages.ProduceResponseTopicProduceResponse(topic_id=b"short"), 13),
+    ],
+)
+def test_values_that_do_not_fit_are_refused_alike(message: messages.Struct, version: int) -> None:
+    _check_encoders(_response_around(message), version)
+
+
+def _response_around(inner: messages.Struct) -> Message:
+    if isinstance(inner, Message):
+        return inner
+    if isinstance(inner, messages.FetchResponsePartitionData):
+        inner = messages.FetchResponseFetchableTopicResponse(partitions=[inner])
+    if isinstance(inner, messages.FetchResponseFetchableTopicResponse):
+        if not inner.partitions:
+            inner.partitions = [messages.FetchResponsePartitionData()]
+        return messages.FetchResponse(responses=[inner])
+    if isinstance(inner, messages.ProduceResponsePartitionProduceResponse):
+        inner = messages.ProduceResponseTopicProduceResponse(partition_responses=[inner])
+    assert isinstance(inner, messages.ProduceResponseTopicProduceResponse)
+    if not inner.partition_responses:
+        inner.partition_responses = [messages.ProduceResponsePartitionProduceResponse()]
+    return messages.ProduceResponse(responses=[inner])
+
+
+def test_the_common_shapes_are_taken_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shortcuts are used at all: what they return does not come from the generated codec."""
+
+    class _Refuse:
+        def __call__(self, *arguments: Any) -> Any:
+            raise AssertionError("fell back to the generated codec")
+
+    from barnabas.protocol import fetch_codec, produce_codec
+
+    names = {name: getattr(messages, name) for name in _CLASS_NAMES}
+    partition = messages.FetchRequestFetchPartition(partition=3, fetch_offset=7)
+    request = messages.FetchRequest(topics=[messages.FetchRequestFetchTopic(partitions=[partition])])
+    for version in (11, 15, 16, 17, 18):
+        decode = fetch_codec.request_decoder(version, names, _Refuse())
+        assert decode(memoryview(request.encode(version)), 0, 9)[0] == request
+    produced = messages.ProduceRequestTopicProduceData(
+        name="t", partition_data=[messages.ProduceRequestPartitionProduceData(index=1, records=b"r")]
+    )
+    produce = messages.ProduceRequest(acks=-1, topic_data=[produced])
+    for version in (9, 10, 11, 12):
+        decode = produce_codec.request_decoder(version, names, _Refuse())
+        assert decode(memoryview(produce.encode(version)), 0, 9)[0] == produce
+    answer = _response_around(messages.FetchResponsePartitionData(records=b"r"))
+    for version in (11, 13, 16, 18):
+        fetch_codec.response_encoder(version, names, _Refuse())(answer)
+    answer = _response_around(messages.ProduceResponsePartitionProduceResponse(base_offset=4))
+    for version in (9, 12, 13):
+        produce_codec.response_encoder(version, names, _Refuse())(answer)
+
+
+_CLASS_NAMES = (
+    "FetchRequest",
+    "FetchRequestReplicaState",
+    "FetchRequestFetchTopic",
+    "FetchRequestFetchPartition",
+    "ProduceRequest",
+    "ProduceRequestTopicProduceData",
+    "ProduceRequestPartitionProduceData",
+)
