@@ -235,7 +235,9 @@ class Cluster:
         """
 
         def attempt() -> PartitionInfo:
-            info = self.topic(topic)
+            if topic not in self._topics:
+                self.refresh([topic])
+            info = self._topics[topic]
             if not 0 <= partition < len(info.partitions):
                 count = len(info.partitions)
                 raise ClientError(f"topic {topic} has {count} partition(s), there is no {partition}")
@@ -244,7 +246,11 @@ class Cluster:
                 raise BrokerError(ErrorCode.LEADER_NOT_AVAILABLE, f"{topic}-{partition}")
             return found
 
-        return self.retry.run(attempt, lambda: self.forget_topic(topic))
+        def recover() -> None:
+            self.forget_topic(topic)
+            self._forget_any()
+
+        return self.retry.run(attempt, recover)
 
     def forget_topic(self, name: str) -> None:
         """Ask again who leads it at the next use."""

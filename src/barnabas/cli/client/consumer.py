@@ -128,8 +128,9 @@ class Consumer:
             OffsetGoneError: the position does not exist; set another one and go on.
             ClientError: failing for longer than the cluster's time-out.
         """
+        idle = self._idle_by_leader()
         try:
-            self._ask_leaders()
+            self._ask(idle)
             leader = self._next_ready()
             response = self._cluster.connection(leader).receive(self._max_wait_ms / 1000)
         except ConnectionLostError as error:
@@ -156,13 +157,17 @@ class Consumer:
         else:
             self._retry_later(failure)
 
-    def _ask_leaders(self) -> None:
+    def _idle_by_leader(self) -> dict[int, list[int]]:
+        """Return the partitions that no fetch in flight asks for, by their leader."""
         busy = set().union(*self._asked.values()) if self._asked else set()
         by_leader: dict[int, list[int]] = {}
         for partition in self.positions:
             if partition not in busy:
                 leader = self._cluster.leader_of(self._topic, partition).leader
                 by_leader.setdefault(leader, []).append(partition)
+        return by_leader
+
+    def _ask(self, by_leader: dict[int, list[int]]) -> None:
         for leader, partitions in by_leader.items():
             if leader in self._asked:
                 continue
