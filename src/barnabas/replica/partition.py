@@ -260,6 +260,17 @@ class Partition:
             self.log.high_watermark_advanced(reached.message_offset)
         return moved
 
+    def truncate_to(self, offset: int) -> None:
+        """Cut the log where a new leader's history parts from it; the high watermark does not stay beyond.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
+        self.log.truncate_to(offset)
+        end = self.log.log_end_offset_metadata
+        if self._high_watermark.message_offset > end.message_offset:
+            self._high_watermark = end
+
     # Reading
 
     def read(
