@@ -5,6 +5,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -119,3 +120,23 @@ def test_a_bad_line_is_named_and_what_came_before_is_kept(run: Run, topic: str) 
     failed = run("produce", topic, "-k", "=", "-p", "0", stdin=b"a=1\nb=2\nno key\n", code=1)
     assert b"barnabas: record 3: no key separator" in failed.stderr
     assert run("consume", topic, "--from-beginning", "--exit-at-end").stdout == b"1\n2\n"
+
+
+def test_commands_outlive_a_restart_of_the_broker(tmp_path: Path) -> None:
+    with BarnabasBroker(tmp_path) as broker:
+        at = ("--bootstrap-server", broker.bootstrap)
+        command = [sys.executable, "-m", "barnabas"]
+        subprocess.run([*command, "topics", "create", "t", *at], check=True, timeout=60)
+        consumer = subprocess.Popen(
+            [*command, "consume", "t", "--from-beginning", "-n", "4", *at], stdout=subprocess.PIPE
+        )
+        producer = subprocess.Popen([*command, "produce", "t", *at], stdin=subprocess.PIPE)
+        assert producer.stdin is not None
+        assert consumer.stdout is not None
+        producer.stdin.write(b"1\n2\n")
+        producer.stdin.flush()
+        assert [consumer.stdout.readline(), consumer.stdout.readline()] == [b"1\n", b"2\n"]
+        broker.restart()
+        producer.communicate(b"3\n4\n", timeout=60)
+        assert consumer.communicate(timeout=60)[0] == b"3\n4\n"
+        assert (producer.returncode, consumer.returncode) == (0, 0)

@@ -1,0 +1,158 @@
+"""What serve does around a broker: settings, lines, signals, exit codes."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+import pytest
+
+from barnabas.cli.serve import serve
+from barnabas.cli.serve_options import ServeOptions
+from barnabas.server.listeners import ListenerAddress, SecurityProtocol
+
+
+class StartError(Exception):
+    pass
+
+
+class FakeBroker:
+    """Records what it was told; `during_run` is what happens while it serves."""
+
+    last: ClassVar["FakeBroker"]
+    failure: ClassVar[str | None] = None
+    clean: ClassVar[bool] = True
+    signals: ClassVar[tuple[int, ...]] = ()
+
+    def __init__(self, settings: Any) -> None:
+        self.settings = settings
+        self.stops: list[bool] = []
+        self.directory_was_there = False
+        FakeBroker.last = self
+
+    def start(self) -> None:
+        if self.failure is not None:
+            raise StartError(self.failure)
+
+    @property
+    def addresses(self) -> list[ListenerAddress]:
+        return [
+            ListenerAddress(
+                name="PLAINTEXT", host="::1", port=4711, security_protocol=SecurityProtocol.PLAINTEXT
+            )
+        ]
+
+    def run(self) -> bool:
+        self.directory_was_there = os.path.isdir(self.settings.log_dirs[0])
+        for number in self.signals:
+            os.kill(os.getpid(), number)
+        return self.clean
+
+    def stop(self, *, now: bool = False) -> None:
+        self.stops.append(now)
+
+
+@pytest.fixture(autouse=True)
+def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[FakeBroker]]:
+    module = ModuleType("barnabas.server.broker")
+    module.Broker = FakeBroker  # type: ignore[attr-defined]
+    module.StartError = StartError  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "barnabas.server.broker", module)
+    for name in ("failure", "clean", "signals"):
+        monkeypatch.setattr(FakeBroker, name, getattr(FakeBroker, name))
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    yield FakeBroker
+    signal.signal(signal.SIGTERM, before[0])
+    signal.signal(signal.SIGINT, before[1])
+
+
+def test_it_says_where_it_listens_and_how_long_it_took(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert serve(ServeOptions(data_dir=str(tmp_path))) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "listening on [::1]:4711"
+    assert second.startswith("ready in ")
+    assert second.endswith(" ms")
+
+
+def test_an_ephemeral_directory_is_gone_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, broker: type[FakeBroker]
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert serve(ServeOptions(ephemeral=True)) == 0
+    assert broker.last.directory_was_there
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(broker, "failure", "no")
+    assert serve(ServeOptions(ephemeral=True)) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_directory_the_data_home_is_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, broker: type[FakeBroker]
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert serve(ServeOptions()) == 0
+    assert broker.last.settings.log_dirs == (
+        str(tmp_path / "barnabas"),
+    ) or broker.last.settings.log_dirs == [str(tmp_path / "barnabas")]
+
+
+def test_overrides_win_over_options_and_these_over_the_file(tmp_path: Path, broker: type[FakeBroker]) -> None:
+    config = tmp_path / "server.properties"
+    config.write_text("log.dirs=/from/file\nnum.partitions=3\nlisteners=PLAINTEXT://file:1\n")
+    options = ServeOptions(config=str(config), listen="option:2", overrides=("num.partitions=5",))
+    assert serve(options) == 0
+    settings = broker.last.settings
+    assert list(settings.log_dirs) == ["/from/file"]
+    assert settings.integer("num.partitions") == 5
+    assert [(listener.host, listener.port) for listener in settings.listeners] == [("option", 2)]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (ServeOptions(listen="nowhere"), "--listen 'nowhere' has no port"),
+        (ServeOptions(overrides=("num.partition=3",)), "is it num.partitions?"),
+        (ServeOptions(overrides=("num.partitions=three",)), "num.partitions"),
+        (ServeOptions(config="/does/not/exist"), "/does/not/exist"),
+    ],
+)
+def test_what_makes_no_sense_is_one_line_and_2(
+    options: ServeOptions, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert serve(options) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("barnabas: ")
+    assert err.count("\n") == 1
+    assert words in err
+
+
+def test_a_failed_start_is_one_line_and_1(
+    monkeypatch: pytest.MonkeyPatch,
+    broker: type[FakeBroker],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(broker, "failure", "port 9092 of localhost is taken")
+    assert serve(ServeOptions(data_dir=str(tmp_path))) == 1
+    assert capsys.readouterr().err == "barnabas: port 9092 of localhost is taken\n"
+
+
+def test_an_unclean_stop_is_1(
+    monkeypatch: pytest.MonkeyPatch, broker: type[FakeBroker], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(broker, "clean", False)
+    assert serve(ServeOptions(data_dir=str(tmp_path))) == 1
+
+
+def test_the_first_signal_stops_and_the_second_hurries(
+    monkeypatch: pytest.MonkeyPatch, broker: type[FakeBroker], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(broker, "signals", (signal.SIGTERM, signal.SIGINT))
+    serve(ServeOptions(data_dir=str(tmp_path)))
+    assert broker.last.stops == [False, True]
