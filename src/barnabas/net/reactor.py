@@ -14,6 +14,7 @@ import errno
 import logging
 import os
 import select
+import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -136,6 +137,7 @@ class Reactor:
         self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._epoll.register(self._wake_fd, select.EPOLLIN)
         self._is_woken = False
+        self._wake_lock = threading.RLock()  # a signal handler may call while its thread is in `_wake`
         self._connections: dict[int, Connection] = {}
         self._listeners: dict[int, Listener] = {}
         self._all_listeners: list[Listener] = []
@@ -338,11 +340,10 @@ class Reactor:
             self.throttle.exception(log, "A call of the event loop failed: %r", callback)
 
     def _wake(self) -> None:
-        try:
-            os.eventfd_write(self._wake_fd, 1)
-        except OSError as error:
-            if error.errno != errno.EBADF:  # the loop has stopped
-                raise
+        # Locked against the end of `run`: a closed descriptor may be somebody else's file by now.
+        with self._wake_lock:
+            if self._wake_fd >= 0:
+                os.eventfd_write(self._wake_fd, 1)
 
     # Accepting
 
@@ -474,5 +475,6 @@ class Reactor:
             listener.close()
         self._listeners.clear()
         self._epoll.close()
-        wake_fd, self._wake_fd = self._wake_fd, -1
-        os.close(wake_fd)
+        with self._wake_lock:
+            wake_fd, self._wake_fd = self._wake_fd, -1
+            os.close(wake_fd)
