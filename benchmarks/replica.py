@@ -26,6 +26,7 @@ from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.replica.fetch import FetchIsolation, FetchOutcome, FetchParams, FetchPartition
 from barnabas.replica.manager import ReplicaManager
 from barnabas.replica.produce import AppendPartition
+from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
@@ -46,8 +47,12 @@ class LogFolder:
         self.disk = OsDisk()
         self.path = path
         self.high_watermarks: Mapping[tuple[str, int], int] = {}
+        self.logs: Mapping[TopicPartition, Log] = {}
 
-    def get_or_create(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> Log:
+    def get_or_create(
+        self, topic: str, partition: int, topic_id: bytes, config: LogConfig, *, is_new: bool
+    ) -> Log:
+        del is_new
         return open_log(
             directory=LogDirectory(self.disk, self.path),
             path=f"{self.path}/{topic}-{partition}",
@@ -60,6 +65,8 @@ class LogFolder:
             random_below=lambda _: 0,
             topic_id=topic_id,
         ).log
+
+    def set_aside(self, topic: str, partition: int) -> None: ...
 
     def delete(self, topic: str, partition: int) -> None: ...
 

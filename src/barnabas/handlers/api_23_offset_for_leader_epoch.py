@@ -29,7 +29,7 @@ def handle(
         for topic in request.topics
         for part in topic.partitions
     ]
-    return _response(request, context.services.replicas.offset_for_leader_epoch(request.replica_id, wanted))
+    return _response(request, context.services.replicas.offset_for_leader_epoch(wanted))
 
 
 def error_response(

@@ -6,6 +6,7 @@ it does not exist. A flat table by (topic, number) is what the hot path looks up
 would cost a second look-up for each partition of each fetch.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
@@ -19,9 +20,12 @@ from barnabas.metadata.image import (
 )
 from barnabas.replica.partition import Partition
 from barnabas.replica.partition_state import PartitionState
+from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
+
+logger = logging.getLogger(__name__)
 
 
 class LogStore(Protocol):
@@ -31,15 +35,35 @@ class LogStore(Protocol):
     def high_watermarks(self) -> Mapping[tuple[str, int], int]:
         """As the checkpoints had them at start."""
 
-    def get_or_create(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> Log:
+    @property
+    def logs(self) -> Mapping[TopicPartition, Log]:
+        """All open logs."""
+
+    def get_or_create(
+        self, topic: str, partition: int, topic_id: bytes, config: LogConfig, *, is_new: bool
+    ) -> Log:
         """Return the log of a partition, made if there is none.
+
+        Args:
+            is_new: the partition was just made, so its log cannot lie on a directory that is offline.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR; INCONSISTENT_TOPIC_ID, the log is another topic's of that name.
+        """
+
+    def set_aside(self, topic: str, partition: int) -> None:
+        """Rename a log that the metadata does not know to `-stray`; its records are kept.
 
         Raises:
             ApiError: KAFKA_STORAGE_ERROR.
         """
 
     def delete(self, topic: str, partition: int) -> None:
-        """Take a log away; its files go later, slices in flight stay good."""
+        """Take a log away; its files go later, slices in flight stay good.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
         """Write the replication-offset-checkpoint of every directory."""
@@ -114,10 +138,19 @@ class HostedPartitions:
         return (-1, -1) if known is None else (known.leader, known.leader_epoch)
 
     def load(self) -> None:
-        """Open every partition the image gives this broker: at start, once the logs are loaded."""
+        """Open every partition the image gives this broker: at start, once the logs are loaded.
+
+        Logs that the metadata does not give this broker are set aside, as Apache Kafka does: the topic was
+        deleted, or moved away, while this broker was down.
+        """
         for topic in self._image.topics.values():
             for number, partition in topic.partitions.items():
-                self._apply_partition(topic, number, partition)
+                self._apply_partition(topic, number, partition, is_new=False)
+        for name in [name for name in self._log_manager.logs if name not in self.by_name]:
+            try:
+                self._log_manager.set_aside(*name)
+            except ApiError as error:
+                logger.warning("%s-%d, unknown to the metadata, stays where it is: %s", *name, error)
 
     def apply_delta(self, delta: MetadataDelta) -> list[Partition]:
         """Follow a change of the image; return the partitions whose watchers must be woken."""
@@ -125,7 +158,7 @@ class HostedPartitions:
         for topic in delta.topics_deleted.values():
             for number in topic.partitions:
                 self._remove(topic.name, number, PartitionState.DELETED, touched)
-        for topic_id, number in delta.partitions_changed:
+        for (topic_id, number), before in delta.partitions_changed.items():
             topic_now = self._image.topics_by_id.get(topic_id)
             if topic_now is None:
                 continue
@@ -133,7 +166,8 @@ class HostedPartitions:
             if partition_now is None or self._local_id not in partition_now.replicas:
                 self._remove(topic_now.name, number, PartitionState.REMOVED, touched)
                 continue
-            changed = self._apply_partition(topic_now, number, partition_now)
+            is_new = before is None or self._local_id not in before.replicas
+            changed = self._apply_partition(topic_now, number, partition_now, is_new=is_new)
             if changed is not None:
                 touched.append(changed)
         self._apply_configs(delta)
@@ -150,6 +184,11 @@ class HostedPartitions:
             partition.become(PartitionState.OFFLINE)
         return failed
 
+    def high_watermark(self, name: tuple[str, int]) -> int | None:
+        """Return a partition's high watermark, which bounds retention; None when it is not hosted."""
+        partition = self.by_name.get(name)
+        return None if partition is None else partition.high_watermark
+
     def high_watermarks(self) -> dict[tuple[str, int], int]:
         """Return the high watermark of every partition that is online, for the checkpoint."""
         return {
@@ -158,13 +197,15 @@ class HostedPartitions:
             if partition.state is PartitionState.ONLINE
         }
 
-    def _apply_partition(self, topic: TopicImage, number: int, now: PartitionImage) -> Partition | None:
+    def _apply_partition(
+        self, topic: TopicImage, number: int, now: PartitionImage, *, is_new: bool
+    ) -> Partition | None:
         if self._local_id not in now.replicas:
             return None
         name = (topic.name, number)
         partition = self.by_name.get(name)
         if partition is None:
-            partition = self._open(topic, number)
+            partition = self._open(topic, number, is_new=is_new)
             if partition is None:
                 return None
         if partition.state is PartitionState.ONLINE:
@@ -178,15 +219,14 @@ class HostedPartitions:
             )
         return partition
 
-    def _open(self, topic: TopicImage, number: int) -> Partition | None:
+    def _open(self, topic: TopicImage, number: int, *, is_new: bool) -> Partition | None:
         name = (topic.name, number)
         try:
-            log = self._log_manager.get_or_create(
-                topic.name, number, topic.topic_id, self._log_config_for(topic.name)
-            )
+            log = self._open_log(topic, number, is_new=is_new)
         except ApiError as error:
             if error.code is not ErrorCode.KAFKA_STORAGE_ERROR:
                 raise
+            logger.warning("%s-%d is offline: %s", *name, error)
             self._unopened.add(name)
             return None
         self._unopened.discard(name)
@@ -202,6 +242,17 @@ class HostedPartitions:
         self.by_name[name] = made
         return made
 
+    def _open_log(self, topic: TopicImage, number: int, *, is_new: bool) -> Log:
+        config = self._log_config_for(topic.name)
+        try:
+            return self._log_manager.get_or_create(topic.name, number, topic.topic_id, config, is_new=is_new)
+        except ApiError as error:
+            if error.code is not ErrorCode.INCONSISTENT_TOPIC_ID:
+                raise
+            # The topic was deleted and made again while this broker was down.
+            self._log_manager.set_aside(topic.name, number)
+        return self._log_manager.get_or_create(topic.name, number, topic.topic_id, config, is_new=True)
+
     def _remove(self, topic: str, number: int, to: PartitionState, touched: list[Partition]) -> None:
         name = (topic, number)
         self._unopened.discard(name)
@@ -209,7 +260,11 @@ class HostedPartitions:
         if partition is not None:
             partition.become(to)
             touched.append(partition)
-            self._log_manager.delete(topic, number)
+            try:
+                self._log_manager.delete(topic, number)
+            except ApiError as error:
+                # Its directory failed; the other partitions of this change must not suffer for it.
+                logger.warning("the log of %s-%d was not deleted: %s", topic, number, error)
 
     def _apply_configs(self, delta: MetadataDelta) -> None:
         topics: set[str] = set()

@@ -23,6 +23,7 @@ from barnabas.replica.partition import Partition
 from barnabas.replica.produce import AppendOutcome, AppendPartition
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
+from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
@@ -60,12 +61,19 @@ class Logs:
         self.deletions = PendingDeletions(self.disk)
         self.high_watermarks: dict[tuple[str, int], int] = {}
         self.checkpointed: list[dict[tuple[str, int], int]] = []
-        self.logs: dict[tuple[str, int], Log] = {}
+        self.logs: dict[TopicPartition, Log] = {}
+        self.aside: list[tuple[str, int]] = []
+        self.delete_error: ApiError | None = None
         self.deleted: list[tuple[str, int]] = []
 
-    def get_or_create(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> Log:
+    def get_or_create(
+        self, topic: str, partition: int, topic_id: bytes, config: LogConfig, *, is_new: bool = True
+    ) -> Log:
         self.directory.check()
-        log = self.logs.get((topic, partition))
+        key = TopicPartition(topic, partition)
+        log = self.logs.get(key)
+        if log is not None and log.topic_id != topic_id:
+            raise ApiError(ErrorCode.INCONSISTENT_TOPIC_ID)
         if log is None:
             opened = open_log(
                 directory=self.directory,
@@ -79,12 +87,23 @@ class Logs:
                 random_below=lambda bound: 0,
                 topic_id=topic_id,
             )
-            log = self.logs[topic, partition] = opened.log
+            log = self.logs[key] = opened.log
         return log
 
     def delete(self, topic: str, partition: int) -> None:
+        if self.delete_error is not None:
+            raise self.delete_error
         self.deleted.append((topic, partition))
-        self.logs.pop((topic, partition)).abandon()
+        self.take_away(topic, partition)
+
+    def set_aside(self, topic: str, partition: int) -> None:
+        self.aside.append((topic, partition))
+        self.take_away(topic, partition)
+
+    def take_away(self, topic: str, partition: int) -> None:
+        log = self.logs.pop(TopicPartition(topic, partition))
+        log.move_directory(f"{log.path}.{len(self.aside) + len(self.deleted)}-gone")
+        log.abandon()
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
         self.checkpointed.append(dict(high_watermarks))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.base.errors import ErrorCode
+from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.metadata.image import (
     DIRECTORY_LOST,
     DIRECTORY_UNASSIGNED,
@@ -12,6 +12,7 @@ from barnabas.metadata.image import (
     MetadataDelta,
     PartitionImage,
 )
+from barnabas.metadata.records import VersionedRecord
 from barnabas.protocol import messages
 from barnabas.replica.fetch import FetchIsolation
 from barnabas.replica.offset_requests import (
@@ -246,8 +247,6 @@ def test_partitions_come_and_go_with_the_metadata() -> None:
 def test_start_opens_what_the_image_holds_and_takes_checkpointed_high_watermarks() -> None:
     broker = Broker(0)
     delta = MetadataDelta()
-    from barnabas.metadata.records import VersionedRecord
-
     for record in (messages.TopicRecord(name="events", topic_id=TOPIC_ID), broker.partition_record(0)):
         broker.image.replay(VersionedRecord(record), delta)
     broker.manager.start()
@@ -255,6 +254,37 @@ def test_start_opens_what_the_image_holds_and_takes_checkpointed_high_watermarks
     broker.append()
     broker.manager.checkpoint_high_watermarks()
     assert broker.logs.checkpointed == [{("events", 0): 1}]
+
+
+def test_start_sets_logs_aside_that_the_metadata_does_not_know() -> None:
+    broker = Broker(0)
+    for topic, topic_id in (("events", bytes(15) + b"\xaa"), ("gone", bytes(15) + b"\xbb")):
+        broker.logs.get_or_create(topic, 0, topic_id, LogConfig()).append([batch()], leader_epoch=0)
+    delta = MetadataDelta()
+    for record in (messages.TopicRecord(name="events", topic_id=TOPIC_ID), broker.partition_record(0)):
+        broker.image.replay(VersionedRecord(record), delta)
+    broker.manager.start()
+    assert broker.logs.aside == [("events", 0), ("gone", 0)]
+    assert broker.partition().log.log_end_offset == 0, (
+        "the records of another topic of that name are not ours"
+    )
+
+
+def test_a_log_that_cannot_be_deleted_does_not_stop_the_others() -> None:
+    broker = Broker(2)
+    waiting = broker.fetch(ask(0, 1))
+    broker.logs.delete_error = ApiError(ErrorCode.KAFKA_STORAGE_ERROR)
+    broker.replay(messages.RemoveTopicRecord(topic_id=TOPIC_ID))
+    broker.settle()
+    assert waiting[0].results[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert len(broker.manager.partitions) == 0
+
+
+def test_retention_asks_for_the_high_watermark() -> None:
+    broker = replicated()
+    broker.append()
+    assert broker.manager.partitions.high_watermark(("events", 0)) == 0
+    assert broker.manager.partitions.high_watermark(("events", 9)) is None
 
 
 def test_a_partition_whose_log_cannot_be_opened_is_offline_and_not_unknown() -> None:
