@@ -411,6 +411,19 @@ def test_a_fault_in_a_handler_closes_its_connection_only() -> None:
         assert good.ask(b"y") == b"y"
 
 
+def test_an_answer_that_cannot_be_sent_closes_its_connection_only(caplog: pytest.LogCaptureFixture) -> None:
+    def answer(connection: Connection, frame: bytes) -> None:
+        connection.respond([["no bytes"]] if frame == b"bug" else [frame])  # type: ignore[list-item]
+
+    running = Running()
+    listener = running.listen(Handler(answer))
+    with running, client_of(listener) as good, client_of(listener) as bad:
+        bad.send(b"bug", b"x")  # two, so that the answer waits in the queue
+        assert bad.is_closed()
+        assert good.ask(b"y") == b"y"
+    assert "unexpected error" in caplog.text
+
+
 def test_hostile_bytes_disturb_nobody_and_hold_no_memory() -> None:
     rng = random.Random(11)
     running = Running()

@@ -24,18 +24,16 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from select import EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLRDHUP
 from struct import Struct
-from typing import Any, Protocol
+from typing import Any
 
 from barnabas.base.errors import ProtocolError
 from barnabas.base.region import FileSlice
-from barnabas.net.contracts import ConnectionHandler, Part, Transport
-from barnabas.net.frame_memory import FrameMemory
+from barnabas.net.contracts import ConnectionHandler, ConnectionLoop, Part, Transport
 from barnabas.net.frame_reader import LENGTH_BYTES, FrameReader, split_frames
-from barnabas.net.listener_config import FetchMode, ListenerConfig
-from barnabas.net.log_throttle import LogThrottle
+from barnabas.net.listener_traffic import ListenerTraffic
 from barnabas.net.output import (
+    COPY_ALL,
     JOIN_BYTES_MAX,
-    OutputCounters,
     OutputQueue,
     Progress,
     SliceCutError,
@@ -75,62 +73,6 @@ TRANSITIONS = {
     ConnectionState.DRAINING: frozenset((ConnectionState.CLOSED,)),
     ConnectionState.CLOSED: frozenset[ConnectionState](),
 }
-
-
-class ListenerTraffic:
-    """What the connections of one listener share: settings, counters, and the sums of the closed ones."""
-
-    __slots__ = (
-        "bytes_received",
-        "bytes_sent",
-        "config",
-        "connections",
-        "output",
-        "reads",
-        "requests_received",
-        "whole_bytes_max",
-    )
-
-    def __init__(self, config: ListenerConfig) -> None:
-        self.config = config
-        self.whole_bytes_max = config.socket_request_max_bytes + LENGTH_BYTES
-        self.connections: set[Connection] = set()
-        self.output = OutputCounters()
-        self.reads = 0
-        self.requests_received = 0  # this and the next two: of connections that are closed
-        self.bytes_received = 0
-        self.bytes_sent = 0
-
-    def retire(self, connection: "Connection") -> None:
-        """Keep the sums of a connection that closes."""
-        self.connections.discard(connection)
-        self.requests_received += connection.requests_received
-        self.bytes_received += connection.bytes_received
-        self.bytes_sent += connection.bytes_sent
-
-
-class ConnectionLoop(Protocol):
-    """What a connection asks of its loop."""
-
-    now_ms: int
-    receive_buffer: bytearray
-    receive_view: memoryview
-    frame_memory: FrameMemory
-    staging: memoryview
-    throttle: LogThrottle
-    is_stopping: bool
-
-    def watch(self, connection: "Connection", interest: int) -> None:
-        """Poll for these events from now on."""
-
-    def advance_soon(self, connection: "Connection") -> None:
-        """Call `advance` in the next turn."""
-
-    def forget(self, connection: "Connection") -> None:
-        """The connection is closed."""
-
-    def slice_failed(self, failed: FileSlice, cause: OSError) -> None:
-        """A slice's file could not be read (F43)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,17 +221,26 @@ class Connection:
             raise RuntimeError(f"{self.id}: answered without a request in hand")
         self.request_in_hand = False
         length = 0
-        slices = False
+        slice_bytes = -1  # of the largest slice
         for part in parts:
-            length += len(part)
             if part.__class__ is FileSlice:
-                slices = True
-        if length > JOIN_BYTES_MAX or self._output is not None or self._corked or self._deaf:
+                size = part.length
+                length += size
+                slice_bytes = max(slice_bytes, size)
+            else:
+                length += len(part)
+        if (
+            length > JOIN_BYTES_MAX
+            or slice_bytes >= self.traffic.zero_copy_min_bytes
+            or self._output is not None
+            or self._corked
+            or self._deaf
+        ):
             self._enqueue(length, parts)
-        elif not slices:
+        elif slice_bytes < 0:
             self._send_joined(b"".join((_pack_length(length), *parts)))  # type: ignore[arg-type]
         else:
-            self._respond_with_slices(length, parts)
+            self._send_copied(length, parts)
         if self._frames is not None or self._loop.is_stopping:
             self._go_on()
 
@@ -616,18 +567,12 @@ class Connection:
             self._queue([memoryview(data)[sent:]])
             self._update_interest()
 
-    def _respond_with_slices(self, length: int, parts: Sequence[Part]) -> None:
-        """Answer with slices that may be small enough to be copied."""
-        config = self.traffic.config
-        if self.transport.zero_copy and config.fetch_mode is not FetchMode.HEAP:
-            minimum = config.zero_copy_min_bytes if config.fetch_mode is FetchMode.AUTO else 0
-            if any(part.length >= minimum for part in parts if isinstance(part, FileSlice)):
-                self._enqueue(length, parts)
-                return
+    def _send_copied(self, length: int, parts: Sequence[Part]) -> None:
+        """Answer with slices that are small enough to be copied."""
+        data = [_pack_length(length)]
         try:
-            data = [_pack_length(length)]
             for part in parts:
-                if isinstance(part, FileSlice):
+                if part.__class__ is FileSlice:
                     data.append(read_slice(part))
                     self.traffic.output.staged_bytes += part.length
                 else:
@@ -655,12 +600,7 @@ class Connection:
     def _queue(self, parts: Sequence[Part]) -> None:
         output = self._output
         if output is None:
-            config = self.traffic.config
-            minimum: int | None = config.zero_copy_min_bytes
-            if config.fetch_mode is FetchMode.HEAP or not self.transport.zero_copy:
-                minimum = None
-            elif config.fetch_mode is FetchMode.ZERO_COPY:
-                minimum = 0
+            minimum = self.traffic.zero_copy_min_bytes if self.transport.zero_copy else COPY_ALL
             output = self._output = OutputQueue(
                 self.transport,
                 staging=self._loop.staging,
@@ -726,5 +666,5 @@ class Connection:
 
 def _release(parts: Sequence[Part]) -> None:
     for part in parts:
-        if isinstance(part, FileSlice):
+        if part.__class__ is FileSlice:
             part.release()

@@ -10,6 +10,8 @@ from barnabas.base.region import FileSlice
 
 if TYPE_CHECKING:
     from barnabas.net.connection import Connection
+    from barnabas.net.frame_memory import FrameMemory
+    from barnabas.net.log_throttle import LogThrottle
 
 Part = bytes | bytearray | memoryview | FileSlice
 """A piece of an answer."""
@@ -98,3 +100,27 @@ class Transport(Protocol):
 
     def close(self) -> None:
         """Give the descriptor back; closing twice is harmless."""
+
+
+class ConnectionLoop(Protocol):
+    """What a connection asks of its loop."""
+
+    now_ms: int
+    receive_buffer: bytearray
+    receive_view: memoryview
+    frame_memory: "FrameMemory"
+    staging: memoryview
+    throttle: "LogThrottle"
+    is_stopping: bool
+
+    def watch(self, connection: "Connection", interest: int) -> None:
+        """Poll for these events from now on."""
+
+    def advance_soon(self, connection: "Connection") -> None:
+        """Call `advance` in the next turn."""
+
+    def forget(self, connection: "Connection") -> None:
+        """The connection is closed."""
+
+    def slice_failed(self, failed: FileSlice, cause: OSError) -> None:
+        """A slice's file could not be read (F43)."""

@@ -10,9 +10,9 @@ import socket
 from contextlib import suppress
 from dataclasses import dataclass
 
-from barnabas.net.connection import ListenerTraffic
 from barnabas.net.contracts import ConnectionHandler
 from barnabas.net.listener_config import OS_DEFAULT_BUFFER, ListenerConfig
+from barnabas.net.listener_traffic import ListenerTraffic
 
 
 class ListenError(OSError):

@@ -33,8 +33,8 @@ class ListenerConfig:
         host: address or name to bind; empty binds all interfaces (IPv6 and IPv4 where there is IPv6).
         port: 0 picks a free one.
         fetch_mode: F41.
-        zero_copy_min_bytes: with AUTO, slices of this size and more go by sendfile. The default is
-            where both cost the same on loopback (benchmarks/net).
+        zero_copy_min_bytes: with AUTO, slices of this size and more go by sendfile. On loopback both ways
+            cost the same between 64 and 128 KiB (benchmarks/net.py).
         socket_request_max_bytes: a longer frame closes the connection.
         socket_send_buffer_bytes: SO_SNDBUF; -1 leaves it to the system.
         socket_receive_buffer_bytes: SO_RCVBUF; -1 leaves it to the system.
@@ -47,7 +47,7 @@ class ListenerConfig:
     host: str = ""
     port: int = 9092
     fetch_mode: FetchMode = FetchMode.AUTO
-    zero_copy_min_bytes: int = 96 * 1024
+    zero_copy_min_bytes: int = 64 * 1024
     socket_request_max_bytes: int = 104_857_600
     socket_send_buffer_bytes: int = 102_400
     socket_receive_buffer_bytes: int = 102_400

@@ -25,6 +25,9 @@ SEND_BYTES_PER_TURN_MAX = 1024 * 1024
 JOIN_BYTES_MAX = 64 * 1024
 """Up to this size parts are joined and sent by one call; joining 128 KiB costs four times a sendmsg."""
 
+COPY_ALL = 2**62
+"""A zero-copy threshold that no slice reaches."""
+
 _GATHER_PARTS_MAX = 64
 """Parts of one sendmsg. More would not send faster, and the kernel refuses more than 1024."""
 
@@ -105,14 +108,14 @@ class OutputQueue:
         transport: Transport,
         *,
         staging: memoryview,
-        zero_copy_min_bytes: int | None,
+        zero_copy_min_bytes: int,
         counters: OutputCounters,
     ) -> None:
         """Make an empty queue.
 
         Args:
             staging: the loop's buffer for slices that are copied.
-            zero_copy_min_bytes: slices of this size go by sendfile; None copies all.
+            zero_copy_min_bytes: slices of this size and more go by sendfile; COPY_ALL: none.
         """
         self._transport = transport
         self._staging = staging
@@ -165,7 +168,7 @@ class OutputQueue:
             try:
                 if part.__class__ is not FileSlice:
                     wanted, sent = self._send_heap()
-                elif self._goes_by_send_file(part):
+                elif part.length >= self._zero_copy_min_bytes:
                     wanted, sent = self._send_file(part)
                 else:
                     wanted, sent = self._send_staged(part)
@@ -181,10 +184,6 @@ class OutputQueue:
             self._corked = False
             self._transport.cork(False)
         return Progress.DONE, sent_bytes
-
-    def _goes_by_send_file(self, part: FileSlice) -> bool:
-        minimum = self._zero_copy_min_bytes
-        return minimum is not None and part.length >= minimum
 
     def _send_heap(self) -> tuple[int, int]:
         """Send the heap parts at the head; return the bytes offered and the bytes taken."""

@@ -215,6 +215,11 @@ class Reactor:
         finally:
             self._close_all()
 
+    def close(self) -> None:
+        """Close a loop that will not run; after `run` there is nothing left to close."""
+        if self._wake_fd >= 0:
+            self._close_all()
+
     def run_turn(self) -> None:
         """Run one turn. `run` does nothing else; tests step through it."""
         connections = self._connections
@@ -229,10 +234,14 @@ class Reactor:
                 # After the connections: an accepted one could otherwise get the descriptor of one
                 # that was closed in this turn, and that one's events.
                 others = [fd] if others is None else [*others, fd]
-            elif mask == select.EPOLLIN:
-                connection.receive()
             else:
-                connection.handle_events(mask)
+                try:
+                    if mask == select.EPOLLIN:
+                        connection.receive()
+                    else:
+                        connection.handle_events(mask)
+                except Exception:
+                    self._connection_failed(connection)
         if others is not None:
             self._handle_others(others)
         self._run_due()
@@ -320,7 +329,10 @@ class Reactor:
         if self._advancing:
             advancing, self._advancing = self._advancing, []
             for connection in advancing:
-                connection.advance()
+                try:
+                    connection.advance()
+                except Exception:
+                    self._connection_failed(connection)
         if self._turn_end_calls:
             calls, self._turn_end_calls = self._turn_end_calls, []
             for call in calls:
@@ -332,6 +344,11 @@ class Reactor:
         calls = self._calls_from_threads
         for _ in range(len(calls)):
             self._calls.append(calls.popleft())
+
+    def _connection_failed(self, connection: Connection) -> None:
+        """A fault of ours outside any handler: the others shall not suffer from it."""
+        self.throttle.exception(log, "Closing connection %s: unexpected error", connection.id)
+        connection.close("unexpected error")
 
     def _run_call(self, callback: Callable[[], object]) -> None:
         try:
@@ -387,6 +404,13 @@ class Reactor:
     def _open(
         self, listener: Listener, transport: PlaintextTransport, local: tuple[str, int], peer: tuple[str, int]
     ) -> None:
+        try:
+            self._epoll.register(transport.fileno(), READ_INTEREST)
+        except OSError as error:  # the user's limit of watches, or memory
+            self._counts.release(peer[0])
+            transport.close()
+            self._pause_accepting(error)
+            return
         number, self._next_number = self._next_number, self._next_number + 1
         connection = Connection(
             transport=transport,
@@ -400,7 +424,6 @@ class Reactor:
         listener.accepted += 1
         listener.traffic.connections.add(connection)
         self._connections[connection.fd] = connection
-        self._epoll.register(connection.fd, READ_INTEREST)
         if self._idle is not None:
             self._idle.add(connection)
             if self._idle_timer is None:

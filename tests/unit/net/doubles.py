@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 from barnabas.base.limits import READ_CHUNK_BYTES
 from barnabas.base.region import FileSlice, LeasedFile
-from barnabas.net.connection import READ_INTEREST, Connection, ListenerTraffic
+from barnabas.net.connection import READ_INTEREST, Connection
 from barnabas.net.frame_memory import FrameMemory
 from barnabas.net.listener_config import ListenerConfig
+from barnabas.net.listener_traffic import ListenerTraffic
 from barnabas.net.log_throttle import LogThrottle
 
 
