@@ -14,6 +14,7 @@ Versions
 from __future__ import annotations
 
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.region import FileSlice
 from barnabas.base.uuids import NULL_UUID
 from barnabas.handlers.brokers import NamedLeaders
 from barnabas.handlers.request import RequestContext
@@ -38,7 +39,9 @@ def handle(context: RequestContext, request: messages.ProduceRequest) -> message
     return None
 
 
-def error_response(request: messages.ProduceRequest, error: ApiError) -> messages.ProduceResponse:
+def error_response(
+    request: messages.ProduceRequest, error: ApiError, version: int
+) -> messages.ProduceResponse:
     """Every partition failed for the same reason."""
     return messages.ProduceResponse(
         responses=[
@@ -81,7 +84,9 @@ class _PendingProduce:
                     self.unknown[position] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                     continue
             for partition in asked.partition_data:
-                self.known.append(AppendPartition(name, topic_id, partition.index, partition.records))
+                records = partition.records
+                assert not isinstance(records, FileSlice), "a request's records lie in its frame"
+                self.known.append(AppendPartition(name, topic_id, partition.index, records))
 
     def respond(self, outcome: AppendOutcome) -> None:
         """Answer, or with acks=0 only tell of errors by hanging up (P1)."""

@@ -54,7 +54,7 @@ def handle(context: RequestContext, request: messages.FetchRequest) -> messages.
     return None
 
 
-def error_response(request: messages.FetchRequest, error: ApiError) -> messages.FetchResponse:
+def error_response(request: messages.FetchRequest, error: ApiError, version: int) -> messages.FetchResponse:
     """The answer to a request that failed as a whole."""
     return messages.FetchResponse(error_code=error.code)
 

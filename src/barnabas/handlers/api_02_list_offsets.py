@@ -4,8 +4,8 @@ Finds offsets by timestamp, and the first and last offset.
 
 Behaviour
 - Special timestamps: -1 latest, -2 earliest, -3 largest timestamp (v7, KIP-734), -4 earliest local
-  (v8, KIP-405), -5 latest tiered (v9, KIP-1005), -6 earliest pending upload (v11, KIP-1023); below the version
-  that knows one, UNSUPPORTED_VERSION.
+  (v8, KIP-405), -5 latest tiered (v9, KIP-1005), -6 earliest pending upload (v11, KIP-1023); below the
+  version that knows one, UNSUPPORTED_VERSION.
 - A partition named twice is INVALID_REQUEST.
 - read_committed consumers (v2) see the last stable offset as the latest.
 """
@@ -39,6 +39,7 @@ _FIRST_VERSION = {
     EARLIEST_PENDING_UPLOAD_TIMESTAMP: 11,
 }
 _READ_COMMITTED = 1
+_FIRST_WITH_LEADER_EPOCH = 4
 
 
 def handle(context: RequestContext, request: messages.ListOffsetsRequest) -> messages.ListOffsetsResponse:
@@ -71,13 +72,15 @@ def handle(context: RequestContext, request: messages.ListOffsetsRequest) -> mes
     results = iter(
         [next(found) if error is None else ListOffsetsResult(error_code=error) for error in errors]
     )
-    return _response(request, results)
+    return _response(request, results, version)
 
 
-def error_response(request: messages.ListOffsetsRequest, error: ApiError) -> messages.ListOffsetsResponse:
+def error_response(
+    request: messages.ListOffsetsRequest, error: ApiError, version: int
+) -> messages.ListOffsetsResponse:
     """Every partition failed for the same reason."""
     count = sum(len(topic.partitions) for topic in request.topics)
-    return _response(request, iter([ListOffsetsResult(error_code=error.code)] * count))
+    return _response(request, iter([ListOffsetsResult(error_code=error.code)] * count), version)
 
 
 def _request_error(
@@ -91,14 +94,15 @@ def _request_error(
 
 
 def _response(
-    request: messages.ListOffsetsRequest, results: Iterator[ListOffsetsResult]
+    request: messages.ListOffsetsRequest, results: Iterator[ListOffsetsResult], version: int
 ) -> messages.ListOffsetsResponse:
     return messages.ListOffsetsResponse(
         topics=[
             messages.ListOffsetsResponseListOffsetsTopicResponse(
                 name=topic.name,
                 partitions=[
-                    _partition_response(part.partition_index, next(results)) for part in topic.partitions
+                    _partition_response(part.partition_index, next(results), version)
+                    for part in topic.partitions
                 ],
             )
             for topic in request.topics
@@ -107,12 +111,12 @@ def _response(
 
 
 def _partition_response(
-    index: int, result: ListOffsetsResult
+    index: int, result: ListOffsetsResult, version: int
 ) -> messages.ListOffsetsResponseListOffsetsPartitionResponse:
     return messages.ListOffsetsResponseListOffsetsPartitionResponse(
         partition_index=index,
         error_code=result.error_code,
         timestamp=result.timestamp,
         offset=result.offset,
-        leader_epoch=result.leader_epoch,
+        leader_epoch=result.leader_epoch if version >= _FIRST_WITH_LEADER_EPOCH else -1,
     )

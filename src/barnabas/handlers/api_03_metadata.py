@@ -20,8 +20,8 @@ from barnabas.base.uuids import NULL_UUID
 from barnabas.handlers.brokers import known_brokers
 from barnabas.handlers.request import RequestContext
 from barnabas.handlers.topics import CLUSTER_OPERATIONS, OPERATIONS_NOT_ASKED, TOPIC_OPERATIONS, is_internal
-from barnabas.metadata.controller import TopicCreation
 from barnabas.metadata.image import NO_LEADER, PartitionImage, TopicImage
+from barnabas.metadata.topic_changes import TopicCreation
 from barnabas.protocol import messages
 
 _FIRST_WITH_NULL_FOR_ALL = 1
@@ -58,7 +58,9 @@ def handle(context: RequestContext, request: messages.MetadataRequest) -> messag
     )
 
 
-def error_response(request: messages.MetadataRequest, error: ApiError) -> messages.MetadataResponse:
+def error_response(
+    request: messages.MetadataRequest, error: ApiError, version: int
+) -> messages.MetadataResponse:
     """Every topic asked for failed for the same reason."""
     return messages.MetadataResponse(
         error_code=error.code,
@@ -117,9 +119,6 @@ def _create_missing(
     services = context.services
     errors = dict.fromkeys(missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if not (request.allow_auto_topic_creation and services.settings.auto_create_topics_enable):
-        for name in missing:
-            if not is_valid_topic_name(name):
-                errors[name] = ErrorCode.INVALID_TOPIC_EXCEPTION
         return errors
     creations = [TopicCreation(name=name) for name in missing if not is_internal(name)]
     for creation, result in zip(creations, services.controller.create_topics(creations), strict=True):

@@ -27,28 +27,23 @@ def handle(
     """Answer every key with what is missing."""
     kind = _KINDS.get(request.key_type)
     if kind is None or (request.key_type == 2 and context.api_version < _FIRST_WITH_SHARE_GROUPS):
-        return error_response(
-            request, ApiError(ErrorCode.INVALID_REQUEST, f"unknown coordinator key type {request.key_type}")
-        )
-    return error_response(
-        request, ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"this broker does not coordinate {kind} yet")
-    )
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"unknown coordinator key type {request.key_type}")
+    raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"this broker does not coordinate {kind} yet")
 
 
 def error_response(
-    request: messages.FindCoordinatorRequest, error: ApiError
+    request: messages.FindCoordinatorRequest, error: ApiError, version: int
 ) -> messages.FindCoordinatorResponse:
-    """The same error for every key, in the shape of either version range."""
+    """The same error for every key, in the shape that the request's version has for its keys."""
+    if version >= _FIRST_WITH_BATCH:
+        return messages.FindCoordinatorResponse(
+            coordinators=[
+                messages.FindCoordinatorResponseCoordinator(
+                    key=key, node_id=-1, port=-1, error_code=error.code, error_message=error.message
+                )
+                for key in request.coordinator_keys
+            ]
+        )
     return messages.FindCoordinatorResponse(
-        error_code=error.code,
-        error_message=error.message,
-        node_id=-1,
-        host="",
-        port=-1,
-        coordinators=[
-            messages.FindCoordinatorResponseCoordinator(
-                key=key, node_id=-1, host="", port=-1, error_code=error.code, error_message=error.message
-            )
-            for key in request.coordinator_keys
-        ],
+        error_code=error.code, error_message=error.message, node_id=-1, port=-1
     )

@@ -52,7 +52,9 @@ def handle(context: RequestContext, request: messages.ApiVersionsRequest) -> mes
     return response
 
 
-def error_response(request: messages.ApiVersionsRequest, error: ApiError) -> messages.ApiVersionsResponse:
+def error_response(
+    request: messages.ApiVersionsRequest, error: ApiError, version: int
+) -> messages.ApiVersionsResponse:
     """The answer to a request that failed."""
     return messages.ApiVersionsResponse(error_code=error.code)
 

@@ -16,7 +16,7 @@ from collections import Counter
 
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.handlers.request import RequestContext
-from barnabas.metadata.controller import TopicCreation, TopicCreationResult
+from barnabas.metadata.topic_changes import TopicCreation, TopicCreationResult
 from barnabas.protocol import messages
 
 
@@ -35,7 +35,9 @@ def handle(context: RequestContext, request: messages.CreateTopicsRequest) -> me
     return response
 
 
-def error_response(request: messages.CreateTopicsRequest, error: ApiError) -> messages.CreateTopicsResponse:
+def error_response(
+    request: messages.CreateTopicsRequest, error: ApiError, version: int
+) -> messages.CreateTopicsResponse:
     """Every topic failed for the same reason."""
     return messages.CreateTopicsResponse(topics=[_failed(topic.name, error) for topic in request.topics])
 
@@ -51,7 +53,7 @@ def _creation(topic: messages.CreateTopicsRequestCreatableTopic) -> TopicCreatio
 
 
 def _result(name: str, result: TopicCreationResult) -> messages.CreateTopicsResponseCreatableTopicResult:
-    if result.error != ErrorCode.NONE:
+    if result.error is not ErrorCode.NONE:
         return _failed(name, ApiError(result.error, result.message))
     return messages.CreateTopicsResponseCreatableTopicResult(
         name=name,

@@ -38,29 +38,43 @@ def handle(context: RequestContext, request: messages.DeleteTopicsRequest) -> me
     asked = _asked(request, context.api_version)
     counts = Counter(asked)
     response = messages.DeleteTopicsResponse()
+    names: list[str] = []
+    ids: list[bytes] = []
     for (name, topic_id), count in counts.items():
-        if name is not None and topic_id != NULL_UUID:
-            error = ApiError(
-                ErrorCode.INVALID_REQUEST, "Topic name and topic id can not be specified together."
-            )
-        elif name is None and topic_id == NULL_UUID:
-            error = ApiError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
-        elif count > 1:
-            what = "name" if name is not None else "id"
-            error = ApiError(ErrorCode.INVALID_REQUEST, f"Duplicate topic {what}.")
+        error = _request_error(name, topic_id, count)
+        if error is not None:
+            response.responses.append(_result(name, topic_id, error))
+        elif name is not None:
+            names.append(name)
         else:
-            response.responses.append(_delete(context, name, topic_id))
-            continue
-        response.responses.append(_failed(name, topic_id, error))
+            ids.append(topic_id)
+    for result in services.controller.delete_topics(names=names, ids=ids):
+        response.responses.append(
+            _result(result.name, result.topic_id, ApiError(result.error, result.message))
+        )
     return response
 
 
-def error_response(request: messages.DeleteTopicsRequest, error: ApiError) -> messages.DeleteTopicsResponse:
+def _request_error(name: str | None, topic_id: bytes, count: int) -> ApiError | None:
+    """Return what is wrong with the way a topic is asked for; None when nothing is."""
+    if name is not None and topic_id != NULL_UUID:
+        return ApiError(ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id.")
+    if name is None and topic_id == NULL_UUID:
+        return ApiError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
+    if count > 1:
+        what = "name" if name is not None else "ID"
+        return ApiError(ErrorCode.INVALID_REQUEST, f"Duplicate topic {what}.")
+    return None
+
+
+def error_response(
+    request: messages.DeleteTopicsRequest, error: ApiError, version: int
+) -> messages.DeleteTopicsResponse:
     """Every topic failed for the same reason."""
     states = [(state.name, state.topic_id) for state in request.topics]
     names: list[_Asked] = [(name, NULL_UUID) for name in request.topic_names]
     return messages.DeleteTopicsResponse(
-        responses=[_failed(name, topic_id, error) for name, topic_id in [*states, *names]]
+        responses=[_result(name, topic_id, error) for name, topic_id in [*states, *names]]
     )
 
 
@@ -70,7 +84,7 @@ def _asked(request: messages.DeleteTopicsRequest, version: int) -> list[_Asked]:
     return [(name, NULL_UUID) for name in request.topic_names]
 
 
-def _failed(
+def _result(
     name: str | None, topic_id: bytes, error: ApiError
 ) -> messages.DeleteTopicsResponseDeletableTopicResult:
     return messages.DeleteTopicsResponseDeletableTopicResult(

@@ -30,7 +30,9 @@ def handle(context: RequestContext, request: messages.DeleteRecordsRequest) -> N
     )
 
 
-def error_response(request: messages.DeleteRecordsRequest, error: ApiError) -> messages.DeleteRecordsResponse:
+def error_response(
+    request: messages.DeleteRecordsRequest, error: ApiError, version: int
+) -> messages.DeleteRecordsResponse:
     """Every partition failed for the same reason."""
     count = sum(len(topic.partitions) for topic in request.topics)
     return _response(request, [DeleteRecordsResult(error.code)] * count)

@@ -37,7 +37,7 @@ def handle(
 
 
 def error_response(
-    request: messages.InitProducerIdRequest, error: ApiError
+    request: messages.InitProducerIdRequest, error: ApiError, version: int
 ) -> messages.InitProducerIdResponse:
     """The answer to a request that failed."""
     return messages.InitProducerIdResponse(error_code=error.code, producer_id=_NONE, producer_epoch=_NONE)

@@ -33,7 +33,7 @@ def handle(
 
 
 def error_response(
-    request: messages.OffsetForLeaderEpochRequest, error: ApiError
+    request: messages.OffsetForLeaderEpochRequest, error: ApiError, version: int
 ) -> messages.OffsetForLeaderEpochResponse:
     """Every partition failed for the same reason."""
     count = sum(len(topic.partitions) for topic in request.topics)

@@ -28,7 +28,8 @@ def handle(
     if request.endpoint_type == _CONTROLLERS:
         raise ApiError(
             ErrorCode.MISMATCHED_ENDPOINT_TYPE,
-            "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER",
+            "The request was sent to an endpoint of type BROKER, "
+            "but we wanted an endpoint of type CONTROLLER",
         )
     if request.endpoint_type != _BROKERS:
         raise ApiError(
@@ -56,7 +57,7 @@ def handle(
 
 
 def error_response(
-    request: messages.DescribeClusterRequest, error: ApiError
+    request: messages.DescribeClusterRequest, error: ApiError, version: int
 ) -> messages.DescribeClusterResponse:
     """The answer to a request that failed."""
     return messages.DescribeClusterResponse(error_code=error.code, error_message=error.message)

@@ -25,17 +25,23 @@ _log = logging.getLogger(__name__)
 
 
 class Dispatcher:
-    """Receives the requests of every connection (`net.contracts.ConnectionHandler`)."""
+    """Receives the requests of every connection (`net.contracts.ConnectionHandler`).
 
-    __slots__ = ("_complete_parked_fetches", "_services")
+    Attributes:
+        services: set once before the first request; listeners are bound earlier, since their ports are
+            part of what the broker registers.
+    """
 
-    def __init__(self, services: Services, *, complete_parked_fetches: bool = True) -> None:
+    __slots__ = ("_complete_parked_fetches", "services")
+
+    services: Services
+
+    def __init__(self, *, complete_parked_fetches: bool = True) -> None:
         """
         Args:
             complete_parked_fetches: `connections.parked.fetch=complete`: a request behind a parked fetch
                 has it answered at once (F33); False waits for it, as Apache Kafka does.
         """
-        self._services = services
         self._complete_parked_fetches = complete_parked_fetches
 
     def connection_opened(self, connection: "Connection") -> None:
@@ -43,7 +49,7 @@ class Dispatcher:
 
     def connection_closed(self, connection: "Connection") -> None:
         """Drop what is parked for a connection that is gone (F31)."""
-        self._services.replicas.connection_gone(connection)
+        self.services.replicas.connection_gone(connection)
 
     def request_received(self, connection: "Connection", frame: memoryview) -> None:
         """Answer one request, at once or later.
@@ -51,12 +57,12 @@ class Dispatcher:
         Raises:
             ProtocolError: bytes that are no request, or an API or version that is not served.
         """
-        received_us = self._services.clock.monotonic_us()
+        received_us = self.services.clock.monotonic_us()
         header = frames.decode_request_header(frame)
         route = ROUTES.get(header.api_key)
         if route is None:
             raise ProtocolError(f"api key {header.api_key} is not served")
-        context = RequestContext(self._services, connection, route.spec, header, received_us)
+        context = RequestContext(self.services, connection, route.spec, header, received_us)
         if header.api_version not in route.versions:
             if header.api_key != ApiKey.API_VERSIONS:
                 raise ProtocolError(f"{route.spec.name} v{header.api_version} is not served")
@@ -83,16 +89,16 @@ class Dispatcher:
             request = messages.FetchRequest.decode(frame, header.api_version, header.body_offset)
             if not closes_session(request):
                 return
-        self._services.replicas.complete_parked_fetches(connection)
+        self.services.replicas.complete_parked_fetches(connection)
 
 
 def _answer(route: Route, context: RequestContext, request: messages.Message) -> messages.Message | None:
     try:
         return route.handle(context, request)
     except ApiError as error:
-        return route.error_response(request, error)
+        return route.error_response(request, error, context.api_version)
     except ProtocolError:
         raise
     except Exception:
         _log.exception("fault while answering %s", context)
-        return route.error_response(request, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
+        return route.error_response(request, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR), context.api_version)

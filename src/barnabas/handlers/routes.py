@@ -28,7 +28,7 @@ from barnabas.protocol import messages
 from barnabas.protocol.api_keys import ApiKey
 
 Handle = Callable[[RequestContext, Any], messages.Message | None]
-ErrorResponse = Callable[[Any, ApiError], messages.Message]
+ErrorResponse = Callable[[Any, ApiError, int], messages.Message]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

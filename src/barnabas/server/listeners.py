@@ -126,8 +126,8 @@ def reach_warning(bound: ListenerAddress, told: ListenerAddress) -> str | None:
     """Return a warning when clients may be told an address they cannot reach; None when all is well."""
     if bound.is_wildcard and told.host in _LOOPBACK:
         return (
-            f"{bound.name} listens on all interfaces but tells clients to connect to {told.host}:{told.port}: "
-            "clients on other machines will not get through; set advertised.listeners"
+            f"{bound.name} listens on all interfaces but tells clients to connect to {told.host}:{told.port}:"
+            " clients on other machines will not get through; set advertised.listeners"
         )
     return None
 

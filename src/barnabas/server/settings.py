@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from barnabas.metadata.config_definitions import BROKER, ConfigError
@@ -39,7 +38,7 @@ SHIPPED: Final[Mapping[str, str]] = {
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
 }
-"""What holds before any file is read: one node that does everything, as Kafka's own config/server.properties."""
+"""What holds before any file is read: one node that does all, as Kafka's own config/server.properties."""
 
 _ENVIRONMENT_PREFIX: Final = "KAFKA_"
 _LISTENER_PREFIX: Final = "listener.name."
@@ -81,8 +80,7 @@ class SettingSource(NamedTuple):
 DEFAULT: Final = SettingSource("default")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingEntry:
+class SettingEntry(NamedTuple):
     """One effective setting, for printing; the value of a secret is None."""
 
     name: str
@@ -172,6 +170,12 @@ class Settings:
         return tuple(listener for listener in self._all_listeners() if listener.name not in controllers)
 
     @property
+    def controller_listener(self) -> ListenerAddress | None:
+        """The controller's listener when `listeners` names one."""
+        controllers = {name.upper() for name in self.strings("controller.listener.names")}
+        return next((found for found in self._all_listeners() if found.name in controllers), None)
+
+    @property
     def advertised_listeners(self) -> tuple[ListenerAddress, ...]:
         """What `advertised.listeners` says; empty when it says nothing."""
         controllers = {name.upper() for name in self.strings("controller.listener.names")}
@@ -209,7 +213,7 @@ def load_settings(
     files: Sequence[str] = (),
     environ: Mapping[str, str] | None = None,
     overrides: Iterable[str] = (),
-    read_text: Callable[[str], str],
+    read_text: Callable[[str], str] | None = None,
 ) -> Settings:
     """Read all sources and check every key and value.
 
@@ -217,7 +221,7 @@ def load_settings(
         files: server.properties files; later ones win.
         environ: KAFKA_LOG_DIRS sets log.dirs, `__` stands for `_` and `___` for `-`, as in Kafka's image.
         overrides: "key=value" texts; the strongest.
-        read_text: returns a file's text; OSError becomes a SettingsError.
+        read_text: returns a file's text; None reads UTF-8 from the file system.
 
     Raises:
         SettingsError: a file cannot be read, a key does not exist, or a value does not fit its key.
@@ -226,7 +230,7 @@ def load_settings(
         name: (text, SettingSource("default of this broker")) for name, text in SHIPPED.items()
     }
     for path in files:
-        _add_file(values, path, read_text)
+        _add_file(values, path, read_text or _read_text)
     for name, (text, source) in _from_environment(environ or {}).items():
         values[name] = (text, source)
     for override in overrides:
@@ -240,6 +244,11 @@ def load_settings(
     _check_listeners(settings)
     _check_supported(settings)
     return settings
+
+
+def _read_text(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def _add_file(

@@ -517,6 +517,13 @@ class LogManager:
         self._started = False
         return all_clean
 
+    def release(self) -> None:
+        """Close everything without flushing or a marker: for a start that failed."""
+        for known in self.logs.values():
+            known.abandon()
+        self.logs.clear()
+        self._unlock()
+
     def _close_logs(self, directory: LogDirectory, deadline_ms: int | None) -> bool:
         clean = True
         for key, known in self.logs_of(directory).items():

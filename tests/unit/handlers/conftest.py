@@ -81,7 +81,8 @@ class Peer:
 
     def __init__(self, services: Services, **options: Any) -> None:
         self.services = services
-        self.dispatcher = Dispatcher(services, **options)
+        self.dispatcher = Dispatcher(**options)
+        self.dispatcher.services = services
         self.connection = FakeConnection()
 
     def frame(self, request: messages.Message, version: int, correlation_id: int = 7) -> memoryview:

@@ -1,13 +1,13 @@
 """ApiVersions, Metadata, DescribeCluster, FindCoordinator, InitProducerId."""
 
 import pytest
+from tests.unit.handlers.conftest import TOPIC_ID
 
 from barnabas.base.errors import ErrorCode
 from barnabas.base.uuids import NULL_UUID
 from barnabas.handlers.routes import ROUTES
 from barnabas.protocol import messages
 from barnabas.protocol.api_keys import ApiKey
-from tests.unit.handlers.conftest import TOPIC_ID
 
 
 def _software(**fields):
@@ -170,7 +170,7 @@ def test_producer_ids_are_given_once(peer, version):
 def test_producer_ids_go_on_with_the_next_block(services, peer):
     from barnabas.coordinator.producer_ids import ProducerIds
 
-    blocks = iter([range(0, 2), range(1000, 1002)])
+    blocks = iter([range(2), range(1000, 1002)])
     services.producer_ids = ProducerIds(lambda: next(blocks))
     ids = [peer.send(messages.InitProducerIdRequest(transactional_id=None), 0).producer_id for _ in range(4)]
     assert ids == [0, 1, 1000, 1001]

@@ -99,5 +99,7 @@ def test_every_route_answers_a_failure_in_every_version(services):
     for route in ROUTES.values():
         for version in route.versions:
             request = route.spec.request()
-            response = route.error_response(request, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "words"))
+            response = route.error_response(
+                request, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "words"), version
+            )
             route.spec.response.decode(response.encode(version), version)

@@ -1,43 +1,27 @@
 """Fetch, Produce and ListOffsets: how requests become partitions and results become answers."""
 
 import pytest
+from tests.unit.handlers.conftest import TOPIC_ID
 
 from barnabas.base.errors import ErrorCode
 from barnabas.protocol import messages
 from barnabas.replica.fetch import FetchIsolation, FetchOutcome, FetchPartitionResult, FetchReason
 from barnabas.replica.offset_requests import ListOffsetsResult
-from barnabas.replica.produce import AppendOutcome, AppendPartitionResult, AppendReason, RecordError
-from tests.unit.handlers.conftest import TOPIC_ID
+from barnabas.replica.produce import AppendOutcome, AppendPartitionResult, AppendReason
+from barnabas.storage.batch_validation import RecordError
 
 UNKNOWN_ID = bytes(15) + b"\x77"
 
 
 def _result(**fields):
-    result = FetchPartitionResult()
-    defaults = {
-        "error_code": ErrorCode.NONE,
-        "high_watermark": 10,
-        "last_stable_offset": 9,
-        "log_start_offset": 2,
-        "aborted_transactions": None,
-        "preferred_read_replica": -1,
-        "diverging_epoch": None,
-        "records": None,
-        "leader_id": -1,
-        "leader_epoch": -1,
-    }
-    for name, value in {**defaults, **fields}.items():
+    result = FetchPartitionResult(ErrorCode.NONE, 10, 9, 2)
+    for name, value in fields.items():
         setattr(result, name, value)
     return result
 
 
 def _outcome(*results):
-    outcome = FetchOutcome()
-    outcome.results = list(results)
-    outcome.reason = FetchReason.ENOUGH_BYTES
-    outcome.records_bytes = 0
-    outcome.parked_us = outcome.answered_us = -1
-    return outcome
+    return FetchOutcome(list(results), FetchReason.ENOUGH_BYTES, 0)
 
 
 def _topic(name, *partitions, topic_id=TOPIC_ID):
@@ -57,9 +41,7 @@ def _fetch(*topics, version, **fields):
             topic.topic = ""
         else:
             topic.topic_id = bytes(16)
-    return messages.FetchRequest(
-        max_wait_ms=500, min_bytes=1, max_bytes=1000, topics=list(topics), **fields
-    )
+    return messages.FetchRequest(max_wait_ms=500, min_bytes=1, max_bytes=1000, topics=list(topics), **fields)
 
 
 @pytest.mark.parametrize("version", range(4, 19))
@@ -93,7 +75,9 @@ def test_f8_only_consecutive_partitions_share_a_topic_and_failures_come_last(pee
         _topic("nope", 0), _topic("events", 0, 1), _topic("events", 0), _topic("nope", 1), version=12
     )
     response = peer.send(request, 12)
-    assert [(t.topic, [(p.partition_index, p.error_code) for p in t.partitions]) for t in response.responses] == [
+    assert [
+        (t.topic, [(p.partition_index, p.error_code) for p in t.partitions]) for t in response.responses
+    ] == [
         ("events", [(0, 0), (1, 1), (0, 0)]),
         ("nope", [(0, 3), (1, 3)]),
     ]
@@ -250,7 +234,10 @@ def test_produce_to_unknown_topics_fails_only_there(peer, replicas):
     replicas.append_outcome = _appended(AppendPartitionResult(base_offset=1))
     request = _produce(("nope", bytes(16), [0, 1]), ("events", bytes(16), [0]))
     nope, events = peer.send(request, 9).responses
-    assert [(a.index, a.error_code, a.base_offset) for a in nope.partition_responses] == [(0, 3, -1), (1, 3, -1)]
+    assert [(a.index, a.error_code, a.base_offset) for a in nope.partition_responses] == [
+        (0, 3, -1),
+        (1, 3, -1),
+    ]
     assert events.partition_responses[0].base_offset == 1
     by_id = _produce(("", UNKNOWN_ID, [0]))
     replicas.append_outcome = _appended()
@@ -261,7 +248,9 @@ def test_produce_to_unknown_topics_fails_only_there(peer, replicas):
 def test_kip467_record_errors_are_told(peer, replicas):
     replicas.append_outcome = _appended(
         AppendPartitionResult(
-            ErrorCode.INVALID_RECORD, error_message="words", record_errors=[RecordError(3, "no key")]
+            ErrorCode.INVALID_RECORD,
+            error_message="words",
+            record_errors=[RecordError(batch_index=3, message="no key")],
         )
     )
     (answer,) = peer.send(_produce(("events", bytes(16), [0])), 8).responses[0].partition_responses
@@ -303,4 +292,8 @@ def test_list_offsets_special_timestamps_have_a_first_version(peer, replicas, ti
 def test_list_offsets_refuses_a_partition_named_twice(peer, replicas):
     replicas.list_offsets_results = [ListOffsetsResult(offset=8)]
     answers = peer.send(_list((0, -1), (1, -1), (0, -2)), 5).topics[0].partitions
-    assert [(a.partition_index, a.error_code, a.offset) for a in answers] == [(0, 42, -1), (1, 0, 8), (0, 42, -1)]
+    assert [(a.partition_index, a.error_code, a.offset) for a in answers] == [
+        (0, 42, -1),
+        (1, 0, 8),
+        (0, 42, -1),
+    ]

@@ -1,0 +1,50 @@
+"""One helper thread for calls that would block the loop: fdatasync of a large segment, say.
+
+The thread touches no broker state: it runs what it is given and hands the outcome back through `deliver`,
+which puts a call on the loop. It is made when the first work comes, since most starts never need it.
+A pool was rejected for now: syncs of one disk queue up in the kernel anyway.
+"""
+
+import queue
+import threading
+from collections.abc import Callable
+
+Work = Callable[[], None]
+Done = Callable[[OSError | None], None]
+
+
+class Worker:
+    """Runs blocking work in the order given.
+
+    Args:
+        deliver: runs a call on the loop's thread, from any thread.
+    """
+
+    def __init__(self, deliver: Callable[[Callable[[], None]], None]) -> None:
+        self._deliver = deliver
+        self._queue: queue.SimpleQueue[tuple[Work, Done] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def run(self, work: Work, done: Done) -> None:
+        """Run `work` on the thread, then `done` on the loop with its OSError, or None."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="barnabas-worker", daemon=True)
+            self._thread.start()
+        self._queue.put((work, done))
+
+    def close(self) -> None:
+        """Finish what was given and end the thread."""
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def _run(self) -> None:
+        while (item := self._queue.get()) is not None:
+            work, done = item
+            error: OSError | None = None
+            try:
+                work()
+            except OSError as raised:
+                error = raised
+            self._deliver(lambda done=done, error=error: done(error))

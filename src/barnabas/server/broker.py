@@ -1,0 +1,293 @@
+"""One broker: settings in, objects wired, a loop that runs.
+
+Read `start` to see what a broker is made of and in which order; nothing is decided here. Listeners are
+bound before the log is read, because their ports are part of what the broker registers; their connections
+wait in the backlog until `run` takes them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+
+from barnabas.base.clock import Clock, SystemClock
+from barnabas.base.disk import Disk, OsDisk
+from barnabas.base.entropy import Entropy, SystemEntropy
+from barnabas.base.errors import ApiError
+from barnabas.base.worker import Worker
+from barnabas.coordinator.producer_ids import ProducerIds
+from barnabas.handlers.dispatch import Dispatcher
+from barnabas.handlers.routes import ROUTES
+from barnabas.handlers.services import Services
+from barnabas.metadata.config_definitions import ConfigError
+from barnabas.metadata.controller import Controller, NodeIdentity
+from barnabas.metadata.formatting import LogDirs, open_log_dirs
+from barnabas.metadata.image import ConfigResourceType, Endpoint, MetadataDelta, MetadataImage
+from barnabas.metadata.metadata_log import MetadataLog
+from barnabas.metadata.records import MetadataError
+from barnabas.metadata.topic_configs import topic_log_config
+from barnabas.net.listener import Listener, ListenError
+from barnabas.net.reactor import Reactor
+from barnabas.replica.manager import ReplicaManager
+from barnabas.server import component_configs as configs
+from barnabas.server.listeners import ListenerAddress, advertised_address, reach_warning
+from barnabas.server.settings import Settings
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.log_manager import LogManager, LogManagerError
+from barnabas.storage.recovery import UnsupportedLogError
+from barnabas.timing.timer_wheel import TimerWheel
+
+_log = logging.getLogger(__name__)
+
+STOP_DEADLINE_MS = 5_000
+"""How long a stop waits for requests in hand; what is parked is answered at once."""
+
+METADATA_TICK_MS = 5_000
+
+
+class StartError(Exception):
+    """The broker cannot start; the text is one line for the user."""
+
+
+class Broker:
+    """A broker in this process. Several may live side by side; signals are the caller's business."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Clock | None = None,
+        disk: Disk | None = None,
+        entropy: Entropy | None = None,
+    ) -> None:
+        self._settings = settings
+        self._clock = clock or SystemClock()
+        self._disk = disk or OsDisk()
+        self._entropy = entropy or SystemEntropy()
+        self._wheel = TimerWheel(self._clock.monotonic_ms())
+        self._reactor = Reactor(
+            clock=self._clock, timers=self._wheel, limits=configs.connection_limits(settings)
+        )
+        self._worker = Worker(self._reactor.call_soon_threadsafe)
+        self._dispatcher = Dispatcher(
+            complete_parked_fetches=settings.text("connections.parked.fetch") == "complete"
+        )
+        self._bound: list[ListenerAddress] = []
+        self._logs: LogManager
+        self._controller: Controller
+        self._replicas: ReplicaManager
+
+    @property
+    def addresses(self) -> list[ListenerAddress]:
+        """Where the broker listens, with the ports that were chosen; known after `start`."""
+        return list(self._bound)
+
+    # Start -------------------------------------------------------------------------------------
+
+    def start(self, progress: Callable[[str, int, int], None] | None = None) -> None:
+        """Bind, format or load the directories, recover, register.
+
+        Args:
+            progress: told (log, bytes checked, bytes in all) while logs are recovered after a crash.
+
+        Raises:
+            StartError: nothing is left open.
+        """
+        try:
+            self._bind()
+            self._load(progress)
+        except (
+            ListenError, LogManagerError, MetadataError, ConfigError, ApiError, UnsupportedLogError, OSError
+        ) as error:  # fmt: skip
+            self._reactor.close()
+            raise StartError(str(error)) from error
+
+    def _bind(self) -> None:
+        for address in self._settings.listeners:
+            listener = self._reactor.listen(
+                configs.listener_config(self._settings, address), self._dispatcher
+            )
+            self._bound.append(_bound_address(address, listener))
+
+    def _load(self, progress: Callable[[str, int, int], None] | None) -> None:
+        settings = self._settings
+        log_dirs = [os.path.abspath(path) for path in settings.log_dirs]
+        metadata_dir = os.path.abspath(settings.text("metadata.log.dir") or log_dirs[0])
+        self._logs = LogManager(
+            disk=self._disk,
+            clock=self._clock,
+            entropy=self._entropy,
+            directories=log_dirs,
+            config_for=self._log_config,
+            config=configs.log_manager_config(settings),
+            on_directory_failure=self._directory_failed,
+            run_blocking=self._worker.run,
+        )
+        self._logs.lock_directories()
+        try:
+            self._start_parts(metadata_dir, progress)
+        except BaseException:
+            self._logs.release()
+            raise
+
+    def _start_parts(self, metadata_dir: str, progress: Callable[[str, int, int], None] | None) -> None:
+        settings = self._settings
+        told = self._advertise()
+        formatted = self._open_directories(metadata_dir)
+        self._controller = Controller(
+            log=MetadataLog(
+                directory=self._metadata_directory(metadata_dir),
+                node_id=settings.node_id,
+                clock=self._clock,
+                entropy=self._entropy,
+                config=configs.metadata_log_config(settings),
+            ),
+            node=NodeIdentity(
+                node_id=settings.node_id,
+                endpoints=tuple(told.values()),
+                controller_endpoint=configs.controller_endpoint(settings),
+                log_dirs=tuple(formatted.directory_ids.values()),
+                rack=settings.text("broker.rack"),
+                static_configs=settings.static_values,
+            ),
+            clock=self._clock,
+            entropy=self._entropy,
+        )
+        self._controller.start()
+        self._logs.start(progress)
+        self._replicas = ReplicaManager(
+            local_id=settings.node_id,
+            clock=self._clock,
+            wheel=self._wheel,
+            call_soon=self._reactor.call_soon,
+            log_manager=self._logs,
+            image=self._controller.image,
+            log_config_for=self._log_config,
+        )
+        self._replicas.start()
+        self._controller.subscribe(self._metadata_changed)
+        self._dispatcher.services = Services(
+            cluster_id=formatted.cluster_id,
+            node_id=settings.node_id,
+            rack=settings.text("broker.rack"),
+            clock=self._clock,
+            image=self._controller.image,
+            controller=self._controller,
+            replicas=self._replicas,
+            producer_ids=ProducerIds(self._controller.allocate_producer_ids),
+            settings=configs.handler_settings(settings),
+            advertised_apis={key: route.advertised for key, route in ROUTES.items()},
+            advertised=told,
+        )
+        self._reactor.add_stopping_hook(self._replicas.shutdown)
+        self._schedule_chores()
+
+    def _advertise(self) -> dict[str, Endpoint]:
+        told = {}
+        for bound in self._bound:
+            address = advertised_address(bound, self._settings.advertised_listeners)
+            warning = reach_warning(bound, address)
+            if warning is not None:
+                _log.warning("%s", warning)
+            told[bound.name] = Endpoint(
+                name=bound.name,
+                host=address.host,
+                port=address.port,
+                security_protocol=int(bound.security_protocol),
+            )
+        return told
+
+    def _open_directories(self, metadata_dir: str) -> LogDirs:
+        return open_log_dirs(
+            disk=self._disk,
+            log_dirs=[directory.path for directory in self._logs.directories],
+            metadata_dir=metadata_dir,
+            node_id=self._settings.node_id,
+            controller_endpoint=configs.controller_endpoint(self._settings),
+            entropy=self._entropy,
+            now_ms=self._clock.wall_ms(),
+        )
+
+    def _metadata_directory(self, path: str) -> LogDirectory:
+        for directory in self._logs.directories:
+            if directory.path == path:
+                return directory
+        return LogDirectory(self._disk, path, _metadata_directory_failed)
+
+    # What the parts ask of each other -------------------------------------------------------------
+
+    def _log_config(self, topic: str) -> LogConfig:
+        overrides = self._controller.image.config(ConfigResourceType.TOPIC, topic)
+        return topic_log_config(overrides, self._controller.broker_configs())
+
+    def _metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        self._replicas.apply_delta(delta, image)
+
+    def _directory_failed(self, directory: LogDirectory) -> None:
+        self._replicas.log_directory_failed(directory)
+
+    # Chores --------------------------------------------------------------------------------------
+
+    def _schedule_chores(self) -> None:
+        high_watermark_ms = self._settings.integer("replica.high.watermark.checkpoint.interval.ms")
+        self._every(high_watermark_ms, self._replicas.checkpoint_high_watermarks)
+        self._every(METADATA_TICK_MS, self._controller.tick)
+        self._tend_logs()
+
+    def _every(self, interval_ms: int, chore: Callable[[], None]) -> None:
+        def run() -> None:
+            self._reactor.call_later(interval_ms, run)
+            chore()
+
+        self._reactor.call_later(interval_ms, run)
+
+    def _tend_logs(self) -> None:
+        now_ms = self._clock.monotonic_ms()
+        self._logs.handle_timer(now_ms)
+        self._reactor.call_later(max(1, self._logs.next_deadline_ms() - now_ms), self._tend_logs)
+
+    # Run and stop ----------------------------------------------------------------------------------
+
+    def run(self) -> bool:
+        """Serve on this thread until stopped, then shut down; return whether everything was flushed.
+
+        Everything is closed when this returns or raises.
+        """
+        try:
+            self._reactor.run()
+        finally:
+            clean = self._shut_down()
+        return clean
+
+    def stop(self, *, now: bool = False) -> None:
+        """Ask `run` to end; from any thread or signal handler.
+
+        Args:
+            now: do not wait for requests in hand.
+        """
+        self._reactor.stop(0 if now else STOP_DEADLINE_MS)
+
+    def _shut_down(self) -> bool:
+        self._worker.close()
+        try:
+            self._controller.stop()
+        except ApiError as error:
+            _log.error("the metadata log could not be closed: %s", error)
+            self._logs.release()
+            return False
+        return self._logs.shutdown(broker_epoch=self._controller.broker_epoch)
+
+
+def _metadata_directory_failed(directory: LogDirectory, error: OSError) -> None:
+    _log.error("the metadata log's directory %s failed: %s", directory.path, error)
+
+
+def _bound_address(address: ListenerAddress, listener: Listener) -> ListenerAddress:
+    return ListenerAddress(
+        name=address.name,
+        host=address.host,
+        port=listener.port,
+        security_protocol=address.security_protocol,
+    )

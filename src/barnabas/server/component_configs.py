@@ -1,0 +1,90 @@
+"""From the one table of settings to the configuration object of each component."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from barnabas.handlers.services import HandlerSettings
+from barnabas.metadata.image import Endpoint
+from barnabas.metadata.metadata_log import MetadataLogConfig
+from barnabas.net.listener_config import ConnectionLimits, FetchMode, ListenerConfig
+from barnabas.server.listeners import ListenerAddress
+from barnabas.server.settings import Settings
+from barnabas.storage.log_manager import LogManagerConfig
+
+_CONTROLLER_PORT: Final = 9093
+
+
+def listener_config(settings: Settings, address: ListenerAddress) -> ListenerConfig:
+    """Return what a listener of clients is made with."""
+    return ListenerConfig(
+        name=address.name,
+        host=address.host,
+        port=address.port,
+        fetch_mode=FetchMode(settings.text("fetch.mode")),
+        socket_request_max_bytes=settings.integer("socket.request.max.bytes"),
+        socket_send_buffer_bytes=settings.integer("socket.send.buffer.bytes"),
+        socket_receive_buffer_bytes=settings.integer("socket.receive.buffer.bytes"),
+        socket_listen_backlog_size=settings.integer("socket.listen.backlog.size"),
+    )
+
+
+def connection_limits(settings: Settings) -> ConnectionLimits:
+    """Return the limits over all listeners."""
+    overrides = {}
+    for entry in (settings.text("max.connections.per.ip.overrides") or "").split(","):
+        host, _, limit = entry.strip().rpartition(":")
+        if host:
+            overrides[host] = int(limit)
+    return ConnectionLimits(
+        max_connections=settings.integer("max.connections"),
+        max_connections_per_ip=settings.integer("max.connections.per.ip"),
+        max_connections_per_ip_overrides=overrides,
+        connections_max_idle_ms=settings.integer("connections.max.idle.ms"),
+    )
+
+
+def log_manager_config(settings: Settings) -> LogManagerConfig:
+    """Return the intervals of the logs' chores."""
+    return LogManagerConfig(
+        flush_offset_checkpoint_interval_ms=settings.integer("log.flush.offset.checkpoint.interval.ms"),
+        flush_start_offset_checkpoint_interval_ms=settings.integer(
+            "log.flush.start.offset.checkpoint.interval.ms"
+        ),
+        flush_scheduler_interval_ms=settings.integer("log.flush.scheduler.interval.ms"),
+        retention_check_interval_ms=settings.integer("log.retention.check.interval.ms"),
+        producer_id_expiration_ms=settings.integer("producer.id.expiration.ms"),
+        producer_id_expiration_check_interval_ms=settings.integer("producer.id.expiration.check.interval.ms"),
+    )
+
+
+def metadata_log_config(settings: Settings) -> MetadataLogConfig:
+    """Return the metadata log's sizes and intervals."""
+    return MetadataLogConfig(
+        segment_bytes=settings.integer("metadata.log.segment.bytes"),
+        segment_ms=settings.integer("metadata.log.segment.ms"),
+        max_record_bytes_between_snapshots=settings.integer(
+            "metadata.log.max.record.bytes.between.snapshots"
+        ),
+        max_snapshot_interval_ms=settings.integer("metadata.log.max.snapshot.interval.ms"),
+        max_retention_bytes=settings.integer("metadata.max.retention.bytes"),
+        max_retention_ms=settings.integer("metadata.max.retention.ms"),
+    )
+
+
+def handler_settings(settings: Settings) -> HandlerSettings:
+    """Return what the API handlers read."""
+    return HandlerSettings(
+        fetch_max_bytes=settings.integer("fetch.max.bytes"),
+        auto_create_topics_enable=settings.boolean("auto.create.topics.enable"),
+        delete_topic_enable=settings.boolean("delete.topic.enable"),
+    )
+
+
+def controller_endpoint(settings: Settings) -> Endpoint:
+    """Return the address this node votes under: that of its controller listener, which it never opens."""
+    listener = settings.controller_listener
+    if listener is None:
+        name = settings.strings("controller.listener.names")[0].upper()
+        return Endpoint(name=name, host="localhost", port=_CONTROLLER_PORT)
+    return Endpoint(name=listener.name, host=listener.host or "localhost", port=listener.port)
