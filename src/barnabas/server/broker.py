@@ -161,12 +161,13 @@ class Broker:
             local_id=settings.node_id,
             clock=self._clock,
             wheel=self._wheel,
-            call_soon=self._reactor.call_soon,
+            call_soon=self._reactor.call_at_turn_end,
             log_manager=self._logs,
             image=self._controller.image,
             log_config_for=self._log_config,
         )
         self._replicas.start()
+        self._logs.retention_high_watermark = self._replicas.partitions.high_watermark
         self._controller.subscribe(self._metadata_changed)
         self._dispatcher.services = Services(
             cluster_id=formatted.cluster_id,
