@@ -419,7 +419,8 @@ class ProducerStates:
         file = self._disk.open(self.path(self.map_end_offset), create=True)
         try:
             file.truncate(0)
-            content = producer_snapshot.encode([state.snapshot() for state in self._producers.values()])
+            # Ordered, so that one state is one content however it came about.
+            content = producer_snapshot.encode([self._producers[pid].snapshot() for pid in sorted(self._producers)])
             file.write_at(0, [content])
         finally:
             file.close()
