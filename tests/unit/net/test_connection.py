@@ -11,6 +11,7 @@ from barnabas.base.errors import ProtocolError
 from barnabas.base.region import FileSlice
 from barnabas.net.connection import READ_INTEREST, REQUESTS_PER_TURN_MAX, Connection, ConnectionState
 from barnabas.net.listener_config import FetchMode, ListenerConfig
+from barnabas.net.output import SEND_BYTES_PER_TURN_MAX
 
 from .doubles import RESET, Bench, echo, leased
 from .test_frame_reader import framed
@@ -191,6 +192,21 @@ def test_f41_small_slices_go_out_with_one_send() -> None:
     bench.arrive(framed(b"fetch"))
     bench.connection.respond([b"head", FileSlice(file, 0, 1024), b"tail"])
     assert bench.transport.calls == ["send"]
+
+
+@pytest.mark.parametrize("mode", list(FetchMode))
+def test_a_long_answer_leaves_the_others_their_turn(mode: FetchMode) -> None:
+    memory, file = leased(bytes(5 * SEND_BYTES_PER_TURN_MAX))
+    bench = Bench(config=ListenerConfig(fetch_mode=mode))
+    bench.transport.file = memory
+    bench.arrive(framed(b"fetch"))
+    bench.connection.respond([FileSlice(file, 0, 5 * SEND_BYTES_PER_TURN_MAX)])
+    for turn in range(1, 6):
+        assert len(bench.transport.outgoing) <= (turn + 0.2) * SEND_BYTES_PER_TURN_MAX
+        assert bench.loop.interest == READ_INTEREST, "no system calls to wait for what is writable"
+        bench.loop.turn()
+    bench.run()
+    assert len(bench.answers[0]) == 5 * SEND_BYTES_PER_TURN_MAX
 
 
 def test_a_slow_reader_is_neither_read_nor_given_more() -> None:
