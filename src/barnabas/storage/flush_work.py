@@ -16,15 +16,17 @@ class FlushWork:
 
     Attributes:
         up_to_offset: everything below it is durable once `run` returns.
+        sealed: base offsets of the sealed segments whose indexes are as well.
     """
 
-    __slots__ = ("_directories", "_disk", "_files", "_paths", "up_to_offset")
+    __slots__ = ("_directories", "_disk", "_files", "_paths", "sealed", "up_to_offset")
 
     def __init__(
         self,
         *,
         disk: Disk,
         up_to_offset: int,
+        sealed: Sequence[int],
         files: Sequence[LeasedFile],
         paths: Sequence[str],
         directories: Sequence[str],
@@ -34,6 +36,7 @@ class FlushWork:
         self._paths = list(paths)
         self._directories = list(directories)
         self.up_to_offset = up_to_offset
+        self.sealed = list(sealed)
         for leased in self._files:
             leased.acquire()
 

@@ -72,7 +72,8 @@ class Log:
 
     __slots__ = (
         "_cache", "_clock", "_deletions", "_end", "_first_unstable", "_random_below", "_topic_id_durable",
-        "_unsynced_directory", "config", "directory", "last_flushed_ms", "leader_epochs", "log_start_offset",
+        "_unsynced_directory",
+        "_unsynced_indexes", "config", "directory", "last_flushed_ms", "leader_epochs", "log_start_offset",
         "on_recovery_point_lowered", "partition", "path", "producers", "recovery_point", "segments", "topic",
         "topic_id",
     )  # fmt: skip
@@ -98,6 +99,11 @@ class Log:
         self.on_recovery_point_lowered: Callable[[Log], None] | None = None
         self._topic_id_durable = topic_id_durable
         self._unsynced_directory = fresh
+        self._unsynced_indexes = (
+            set()
+            if recovery_point >= log_end_offset
+            else {segment.base_offset for segment in segments.from_floor(recovery_point) if segment.sealed}
+        )
         self._clock = clock
         self._cache = cache
         self._deletions = deletions
@@ -378,6 +384,11 @@ class Log:
             active.abandon()
         else:
             active.seal()
+            if self.recovery_point >= self._end.message_offset:
+                # A crash would start behind this segment and trust its indexes.
+                active.sync_indexes()
+            else:
+                self._unsynced_indexes.add(active.base_offset)
         segment = self._new_segment(base_offset)
         self.segments.add(segment)
         self._end = LogOffsetMetadata(self._end.message_offset, base_offset, 0)
@@ -564,6 +575,7 @@ class Log:
         if end <= self.recovery_point and not self._unsynced_directory:
             return None
         files = []
+        sealed: list[int] = []
         paths: list[str] = []
         try:
             if not self._topic_id_durable:
@@ -573,6 +585,7 @@ class Log:
                     break
                 files.append(segment.leased)
                 if segment.sealed:
+                    sealed.append(segment.base_offset)
                     segment.write_indexes()
                     paths += map(segment.path, (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX))
                     higher = self.segments.higher(segment.base_offset)
@@ -584,8 +597,9 @@ class Log:
         directories = [self.path, self.directory.path] if self._unsynced_directory else []
         self._unsynced_directory = False
         return FlushWork(
-            disk=self.directory.disk, up_to_offset=end, files=files, paths=paths, directories=directories
-        )
+            disk=self.directory.disk, up_to_offset=end, sealed=sealed, files=files, paths=paths,
+            directories=directories,
+        )  # fmt: skip
 
     def finish_flush(self, work: FlushWork, error: OSError | None = None) -> None:
         """Move the recovery point after `work` ran; with its error, take the directory offline instead.
@@ -596,8 +610,14 @@ class Log:
         work.release()
         if error is not None:
             raise self.directory.failed(error, f"flushing {self.name}") from error
-        # A truncation meanwhile has lowered both.
-        self.recovery_point = max(self.recovery_point, min(work.up_to_offset, self._end.message_offset))
+        self._unsynced_indexes.difference_update(work.sealed)
+        reached = min(work.up_to_offset, self._end.message_offset)  # a truncation meanwhile has lowered both
+        for base_offset in self._unsynced_indexes:
+            # A segment that was sealed meanwhile: keep the point inside it, so that a crash makes its indexes anew.
+            higher = self.segments.higher(base_offset)
+            if higher is not None:
+                reached = min(reached, higher.base_offset - 1)
+        self.recovery_point = max(self.recovery_point, reached)
         self.last_flushed_ms = self._clock.monotonic_ms()
 
     def flush(self) -> None:
@@ -633,15 +653,8 @@ class Log:
             active.write_indexes()
             self._unsynced_directory = True
             self.flush()
-            end = self._end.message_offset
-            for path in (*map(active.path, (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)),
-                         *([self.producers.path(end)] if end in self.producers.snapshot_offsets else [])):  # fmt: skip
-                if disk.exists(path):
-                    file = disk.open(path)
-                    try:
-                        file.sync()
-                    finally:
-                        file.close()
+            active.sync_indexes()
+            self.producers.sync_snapshot(self._end.message_offset)
         except OSError as error:
             raise self.directory.failed(error, f"closing {self.name}") from error
         self.abandon()
@@ -667,34 +680,30 @@ class Log:
         if offset <= self.segments.first.base_offset:
             self.truncate_fully(offset)
             return
-        self._lower_recovery_point(offset)
         try:
-            for segment in reversed(self.segments.at_or_above(offset)):
+            last = self.segments.floor(offset)
+            assert last is not None
+            found = last.find(offset)
+            # A batch that reaches across `offset` goes as a whole.
+            end = offset if found is None else last.base_offset_at(found[0])
+            self._lower_recovery_point(end)
+            for segment in reversed(self.segments.at_or_above(last.base_offset + 1)):
                 # From the end, so that a crash in between leaves a log without a hole.
                 self._remove_segments([segment], snapshots=False)
-            active = self.segments.active
-            active.unseal()
-            found = active.find(offset)
-            if found is not None:
-                active.truncate_to(found[0], offset)
-            else:
-                active.remember_from(offset)
+            # Names first: a file that is cut for certain below segments that come back would be a hole.
             self.directory.disk.sync_dir(self.path)
-            end = self._end_after_truncation(offset, active, found)
-            self._end = LogOffsetMetadata(end, active.base_offset, active.size)
+            last.unseal()
+            self._unsynced_indexes.discard(last.base_offset)
+            if found is None:
+                last.remember_from(end)
+            else:
+                last.truncate_to(found[0], end)
+            self._end = LogOffsetMetadata(end, last.base_offset, last.size)
             self.leader_epochs.truncate_from_end(end)
             self.log_start_offset = min(self.log_start_offset, end)
             self._reload_producers()
         except OSError as error:
             raise self.directory.failed(error, f"truncating {self.name}") from error
-
-    @staticmethod
-    def _end_after_truncation(offset: int, active: LogSegment, found: tuple[int, int] | None) -> int:
-        """A batch that reaches across `offset` goes as a whole, and the log ends where it began."""
-        if found is None:
-            return offset
-        end = active.next_offset()
-        return min(end, offset) if active.size else min(offset, max(active.base_offset, end))
 
     def truncate_fully(self, new_start_offset: int) -> None:
         """Drop everything and go on, empty, at `new_start_offset`.
@@ -707,6 +716,7 @@ class Log:
         try:
             for segment in reversed(list(self.segments)):
                 self._remove_segments([segment], snapshots=True)
+            self.directory.disk.sync_dir(self.path)
             segment = self._new_segment(new_start_offset)
             self.segments.add(segment)
             self._end = LogOffsetMetadata(new_start_offset, new_start_offset, 0)
@@ -811,6 +821,7 @@ class Log:
         due_ms = self._clock.monotonic_ms() + self.config.file_delete_delay_ms
         for segment in segments:
             self.segments.remove(segment.base_offset)
+            self._unsynced_indexes.discard(segment.base_offset)
             for path in segment.mark_deleted():
                 self._deletions.add(path, due_ms)
             if snapshots and segment.base_offset in self.producers.snapshot_offsets:

@@ -9,6 +9,7 @@ layer and is passed over.
 
 import json
 import logging
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -146,7 +147,7 @@ class LogManager:
             return
         for directory in self.directories:
             try:
-                self._disk.make_dirs(directory.path)
+                _make_dirs_durably(self._disk, directory.path)
                 lock = self._disk.lock(f"{directory.path}/{LOCK_FILE}")
             except OSError as error:
                 directory.failed(error, f"locking {directory.path}")
@@ -193,6 +194,7 @@ class LogManager:
         recovery_points = self._read_offsets(directory, checkpoints.RECOVERY_POINT_FILE)
         starts = self._read_offsets(directory, checkpoints.LOG_START_OFFSET_FILE)
         high_watermarks = self._read_offsets(directory, checkpoints.HIGH_WATERMARK_FILE)
+        lowered = False
         for name in disk.list_dir(root):
             key = parse_name(name)
             if key == METADATA_PARTITION or not disk.is_dir(f"{root}/{name}"):
@@ -210,8 +212,12 @@ class LogManager:
                 producer_expiration_ms=self._config.producer_id_expiration_ms, progress=progress,
             )  # fmt: skip
             self._add(key, opened.log)
+            lowered = lowered or opened.log.recovery_point < recovery_points.get(key, 0)
             if key in high_watermarks:
                 self.high_watermarks[key] = high_watermarks[key]
+        if lowered:
+            # What was cut off is appended anew, unsynced: the next start must not trust it.
+            self._write_recovery_points(directory)
         for key in {*recovery_points, *starts, *high_watermarks}:
             if key not in self.logs:
                 self._stale.add(key)
@@ -550,3 +556,15 @@ class LogManager:
             "pending_deletions": len(self._deletions),
             **{f"sealed_{name}": value for name, value in self._cache.statistics().items()},
         }
+
+
+def _make_dirs_durably(disk: Disk, path: str) -> None:
+    """Make a directory and its parents such that none of them is lost in a power failure."""
+    missing = []
+    while path and not disk.is_dir(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    if missing:
+        disk.make_dirs(missing[0])
+        for made in reversed(missing):
+            disk.sync_dir(os.path.dirname(made) or ".")

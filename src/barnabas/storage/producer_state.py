@@ -427,6 +427,15 @@ class ProducerStates:
         self._snapshots.add(self.map_end_offset)
         self._last_snapshot_offset = self.map_end_offset
 
+    def sync_snapshot(self, offset: int) -> None:
+        """Make the snapshot at an offset durable; a missing one is fine."""
+        if offset in self._snapshots:
+            file = self._disk.open(self.path(offset))
+            try:
+                file.sync()
+            finally:
+                file.close()
+
     def drop_snapshot(self, offset: int) -> None:
         """Delete one snapshot; a missing one is fine."""
         self._snapshots.discard(offset)

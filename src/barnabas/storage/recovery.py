@@ -238,6 +238,9 @@ class _Opening:
         """Check every batch behind the recovery point; make missing indexes of what is trusted."""
         unflushed = [] if clean or not len(self.segments) else self.segments.from_floor(recovery_point)
         to_check = sum(segment.size for segment in unflushed)
+        if unflushed:
+            # The file may know epochs whose batches are lost; those that are left tell theirs.
+            epochs.truncate_from_end(unflushed[0].base_offset)
         for segment in self.indexless:
             if segment not in unflushed:
                 self._rebuild_indexes(segment)
@@ -249,18 +252,26 @@ class _Opening:
                     self.now_ms, snapshot=False,
                 )  # fmt: skip
             higher = self.segments.higher(base_offset)
-            valid = check_segment(
-                segment,
-                epochs,
-                producers,
-                self._teller(to_check),
-                before=higher.base_offset if higher else None,
-            )
-            self.checked_bytes += valid
+            next_base = higher.base_offset if higher is not None else None
+            checked = check_segment(segment, epochs, producers, self._teller(to_check), before=next_base)
+            self.checked_bytes += checked.valid_bytes
             producers.take_snapshot()
-            if valid < segment.size:
-                self._cut(segment, valid)
+            if checked.valid_bytes < segment.size or self._hole_behind(checked, next_base):
+                self._cut(segment, checked.valid_bytes)
                 return
+
+    def _hole_behind(self, checked: "CheckedSegment", next_base: int | None) -> bool:
+        """Whether the end of a segment was lost while the next one survived a power failure.
+
+        Only compaction leaves offsets out on purpose. Apache Kafka serves such a log with its hole; here the
+        log ends before it, so that what is left is what was written first.
+        """
+        return (
+            next_base is not None
+            and checked.next_offset < next_base
+            and checked.contiguous
+            and not self.config.compact
+        )
 
     def _teller(self, to_check: int) -> Callable[[int], None]:
         """Return what `check_segment` tells its progress within one segment to."""
@@ -297,10 +308,11 @@ class _Opening:
             self._drop(other)
         if segment.sealed:
             segment.unseal()
-        segment.leased.file.truncate(valid_bytes)
-        segment.size = valid_bytes
-        segment.write_indexes()
+        # As in Log.truncate_to: names first, and the cut for certain before anything is appended behind it.
         self.disk.sync_dir(self.path)
+        segment.leased.file.truncate(valid_bytes)
+        segment.leased.file.sync()
+        segment.size = valid_bytes
 
     def _drop(self, segment: LogSegment) -> None:
         self.segments.remove(segment.base_offset)
@@ -317,6 +329,20 @@ class _Opening:
                 self._drop(segment)
 
 
+class CheckedSegment(NamedTuple):
+    """What checking a segment found.
+
+    Attributes:
+        valid_bytes: from the start to the first bad batch, or all.
+        next_offset: behind the last good batch.
+        contiguous: no offset is left out between the good batches.
+    """
+
+    valid_bytes: int
+    next_offset: int
+    contiguous: bool
+
+
 def check_segment(
     segment: LogSegment,
     epochs: LeaderEpochs,
@@ -324,8 +350,8 @@ def check_segment(
     progress: Callable[[int], None],
     *,
     before: int | None = None,
-) -> int:
-    """Check every batch of a segment, make its indexes anew, and apply what it tells; return the valid bytes.
+) -> CheckedSegment:
+    """Check every batch of a segment, make its indexes anew, and apply what it tells.
 
     Args:
         before: base offset of the next segment, which this one's batches must stay below.
@@ -345,6 +371,7 @@ def check_segment(
     last = segment.base_offset - 1
     last_max = segment.base_offset + RELATIVE_OFFSET_MAX if before is None else before - 1
     epoch_known = epochs.latest_epoch
+    contiguous = True
     while True:
         if have - at < HEADER_BYTES:
             piece_start, have, at = piece_start + at, _refill(segment, view, piece_start + at), 0
@@ -384,13 +411,14 @@ def check_segment(
                 producer_epoch, sequence, count,
             )  # fmt: skip
             apply_head(segment, producers, head, view[at:end])
+        contiguous = contiguous and base == last + 1
         last = last_offset
         at = end
     producers.map_end_offset = max(producers.map_end_offset, last + 1)
     segment.time_index.maybe_append(segment.max_timestamp, segment.max_timestamp_offset)
     segment.write_indexes()
     segment.bytes_since_index_entry = 0
-    return piece_start + at
+    return CheckedSegment(piece_start + at, last + 1, contiguous)
 
 
 def _refill(segment: LogSegment, view: memoryview, position: int) -> int:

@@ -392,6 +392,10 @@ class LogSegment:
             place = batch_scan.find_offset(file, start, self.size, offset)
         return None if place is None else (place.position, place.size)
 
+    def base_offset_at(self, position: int) -> int:
+        """Return the base offset of the batch at `position`."""
+        return int.from_bytes(self.leased.file.read_at(position, 8), "big")
+
     def slice(self, position: int, length: int) -> FileSlice:
         """Lease `length` bytes from `position`."""
         return FileSlice(self.leased, position, length)
@@ -419,14 +423,30 @@ class LogSegment:
         if self._transaction_index is not None and self._transaction_index.unwritten:
             self._transaction_index.write(self._disk, self.path(TRANSACTION_INDEX_SUFFIX))
 
+    def sync_indexes(self) -> None:
+        """Make the index files, as they were written, durable."""
+        for suffix in SEGMENT_SUFFIXES[1:]:
+            path = self.path(suffix)
+            if self._disk.exists(path):
+                file = self._disk.open(path)
+                try:
+                    file.sync()
+                finally:
+                    file.close()
+
     def truncate_to(self, position: int, offset: int) -> None:
-        """Cut the log file at `position`, where the batch of `offset` began, and the indexes at `offset`."""
+        """Cut the log file at `position`, where the batch of `offset` began, and the indexes at `offset`.
+
+        The cut is synced: old batches that came back behind new ones would pass every check.
+        """
         offset_index, time_index, transaction_index = (
             self.offset_index,
             self.time_index,
             self.transaction_index,
         )
-        self.leased.file.truncate(position)
+        file = self.leased.file
+        file.truncate(position)
+        file.sync()
         self.size = position
         offset_index.truncate_to(offset)
         time_index.truncate_to(offset)

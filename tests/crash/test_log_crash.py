@@ -1,0 +1,238 @@
+"""Power loss under a log: whatever the disk did to what was not synced, the log comes back a prefix.
+
+Each seed appends, flushes, rolls, truncates, deletes records, checkpoints and closes at random on a MemoryDisk
+that loses power at a random operation, even in the middle of recovering from the last crash. After each
+restart the log must hold a prefix of what was appended that includes everything flushed, its indexes must
+agree with its batches, and appending must go on. A failing seed is in the test's name.
+"""
+
+import random
+from dataclasses import dataclass, field
+
+import pytest
+
+from barnabas.base.errors import ApiError
+from barnabas.protocol.record_batch import iter_batches
+from barnabas.sim.clock import ManualClock
+from barnabas.sim.disk import MemoryDisk
+from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.log import Log
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.log_manager import LogManager, LogManagerError
+from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, batch
+
+CI_SEEDS = 50
+SLOW_SEEDS = 2000
+ROUNDS = 6
+CONFIG = LogConfig(segment_bytes=2000, index_interval_bytes=200, retention_ms=-1)
+TOPIC = "t"
+
+
+class PowerLossError(OSError):
+    """The disk stops answering: the machine lost power."""
+
+
+class SeededEntropy:
+    def __init__(self, source: random.Random) -> None:
+        self._source = source
+
+    def random_bytes(self, length: int) -> bytes:
+        return self._source.randbytes(length)
+
+    def random_below(self, limit: int) -> int:
+        return self._source.randrange(limit)
+
+
+@dataclass
+class Model:
+    """What must and may be there.
+
+    Attributes:
+        batches: every appended batch as stored, by base offset, in order; cut by truncations.
+        flushed_end: nothing below may be lost.
+        start: where records were deleted up to at most; the log's start may fall back behind it as long as no
+            checkpoint was written, and leader epochs below it are forgotten then.
+    """
+
+    batches: dict[int, bytes] = field(default_factory=dict)
+    flushed_end: int = 0
+    start: int = 0
+
+    @property
+    def end(self) -> int:
+        return max((next(iter_batches(b))[1].next_offset for b in self.batches.values()), default=0)
+
+    def truncate(self, end: int) -> None:
+        self.batches = {base: b for base, b in self.batches.items() if base < end}
+        self.flushed_end = min(self.flushed_end, end)
+
+
+class Machine:
+    """A log manager on a disk that fails after a number of operations."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.clock = ManualClock(FIRST_TIMESTAMP)
+        self.disk = MemoryDisk(self.clock)
+        self.disk.on_operation = self.count
+        self.left = 10**9
+        self.model = Model()
+        self.sequence = 0
+        self.epoch = 0
+
+    def count(self, what: str, path: str) -> None:
+        if what == "read":
+            return
+        self.left -= 1
+        if self.left < 0:
+            raise PowerLossError(5, f"power lost before {what}", path)
+
+    def start(self) -> LogManager:
+        manager = LogManager(
+            disk=self.disk, clock=self.clock, entropy=SeededEntropy(self.random), directories=["/a"],
+            config_for=lambda _: CONFIG,
+        )  # fmt: skip
+        manager.start()
+        if not manager.directories[0].online:
+            raise PowerLossError(5, "power lost while starting")
+        return manager
+
+    def work(self, manager: LogManager) -> None:
+        """Do things until the power goes, or stop cleanly."""
+        log = manager.get_or_create(TOPIC, 0, TOPIC_ID, CONFIG)
+        self.check(log)
+        self.epoch += 1
+        for _ in range(self.random.randrange(1, 60)):
+            self.step(manager, log)
+        if self.random.randrange(3) == 0 and manager.shutdown():
+            self.model.flushed_end = self.model.end
+
+    def step(self, manager: LogManager, log: Log) -> None:
+        action = self.random.randrange(24)
+        self.clock.advance_ms(self.random.randrange(40_000))
+        if action < 16:
+            self.append(log)
+        elif action < 18:
+            log.flush()
+            self.model.flushed_end = log.log_end_offset
+        elif action == 18:
+            log.roll()
+        elif action == 19 and self.random.randrange(3) == 0 and log.log_end_offset > log.log_start_offset:
+            target = self.random.randrange(log.log_start_offset, log.log_end_offset + 1)
+            # From the call on: a crash in the middle may leave either. A batch across the target goes whole.
+            across = max((base for base in self.model.batches if base <= target), default=0)
+            self.model.flushed_end = min(self.model.flushed_end, across)
+            log.truncate_to(target)
+            self.model.truncate(log.log_end_offset)
+        elif action == 20 and self.random.randrange(3) == 0:
+            target = self.random.randrange(log.log_start_offset, log.log_end_offset + 1)
+            self.model.start = max(self.model.start, target)
+            log.delete_records(target, log.log_end_offset)
+        elif action == 21:
+            manager.checkpoint_recovery_points()
+        elif action == 22:
+            manager.checkpoint_log_starts()
+        else:
+            manager.handle_timer(self.clock.monotonic_ms())
+        if not log.directory.online:
+            raise PowerLossError(5, "power lost")
+
+    def append(self, log: Log) -> None:
+        count = self.random.randrange(1, 4)
+        known = log.producers.producers.get(5)
+        sequence = known.last_sequence + 1 if known is not None else self.sequence
+        made = batch(
+            count, timestamp=self.clock.wall_ms(), value_bytes=self.random.randrange(120),
+            producer_id=5, producer_epoch=0, base_sequence=sequence,
+        )  # fmt: skip
+        base = log.log_end_offset
+        stored = base.to_bytes(8, "big") + made[8:12] + self.epoch.to_bytes(4, "big") + made[16:]
+        self.model.batches[base] = stored
+        log.append([made], leader_epoch=self.epoch)
+        self.sequence = sequence + count
+
+    def check(self, log: Log) -> None:
+        """Compare a log that was just opened with the model, and take over what was lost."""
+        model = self.model
+        assert log.log_end_offset >= model.flushed_end, "flushed records are lost"
+        assert log.recovery_point <= log.log_end_offset
+        found = b""
+        for segment in log.segments:
+            content = segment.leased.file.read_at(0, segment.size + 1000)
+            assert len(content) == segment.size, "bytes are left behind the last batch"
+            found += content
+            self.check_indexes(segment, content)
+        expected = [model.batches[base] for base in sorted(model.batches)]
+        first = next(iter_batches(found))[1].base_offset if found else log.log_end_offset
+        position = 0
+        for stored in [b for b in expected if int.from_bytes(b[:8], "big") >= first]:
+            if position == len(found):
+                break
+            assert found[position : position + len(stored)] == stored, f"not a prefix at byte {position}"
+            position += len(stored)
+        assert position == len(found), "batches that nobody appended"
+        assert first <= max(log.log_start_offset, 0) or not found
+        model.truncate(log.log_end_offset)
+        heads = [header for _, header in iter_batches(found)]
+        if heads and 5 in log.producers.producers:
+            assert log.producers.producers[5].last_offset == heads[-1].last_offset
+            assert log.producers.producers[5].last_sequence == heads[-1].last_sequence
+        elif heads:
+            assert log.log_start_offset >= log.log_end_offset, "the producer is forgotten"
+        for header in heads:
+            epoch = log.leader_epochs.epoch_for(header.base_offset)
+            assert header.base_offset < max(log.log_start_offset, model.start) or (
+                epoch == header.partition_leader_epoch
+            )
+
+    def check_indexes(self, segment, content: bytes) -> None:  # type: ignore[no-untyped-def]
+        places = {header.last_offset: at for at, header in iter_batches(content)}
+        index = segment.offset_index
+        for number in range(len(index)):
+            offset, position = index.entry(number)
+            assert places.get(offset) == position, "an index entry points at no batch"
+        largest = -1
+        at = {}
+        for _, header in iter_batches(content):
+            largest = max(largest, header.max_timestamp)
+            at[header.last_offset] = largest
+        for number in range(len(segment.time_index)):
+            timestamp, offset = segment.time_index.entry(number)
+            assert at.get(offset) == timestamp, "a time index entry is wrong"
+
+
+def run(seed: int) -> None:
+    machine = Machine(seed)
+    for _ in range(ROUNDS):
+        machine.left = machine.random.randrange(300)
+        try:
+            machine.work(machine.start())
+        except (PowerLossError, ApiError, LogManagerError):
+            if machine.left >= 0:
+                raise
+        machine.disk.crash(machine.random, keep_all=machine.random.randrange(4) == 0)
+    machine.left = 10**9
+    manager = machine.start()
+    log = manager.get(TOPIC, 0)
+    if log is not None:
+        machine.check(log)
+        machine.append(log)
+    assert manager.shutdown()
+    again = machine.start()
+    assert log is None or again.logs[TopicPartition(TOPIC, 0)].log_end_offset == log.log_end_offset
+
+
+@pytest.mark.parametrize("seed", range(CI_SEEDS))
+def test_after_power_loss_the_log_is_a_prefix_with_all_that_was_flushed(seed: int) -> None:
+    run(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_many_power_losses() -> None:
+    for seed in range(CI_SEEDS, SLOW_SEEDS):
+        try:
+            run(seed)
+        except BaseException:
+            print(f"failing seed: {seed}")
+            raise
