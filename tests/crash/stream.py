@@ -108,7 +108,14 @@ class Stream:
 
 def read_partition(bootstrap: str, topic: str, partition: int) -> list[tuple[int, bytes]]:
     """Return (offset, value) of everything in a partition."""
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "auto.offset.reset": "error"})
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "unused",
+            "auto.offset.reset": "error",
+            "enable.auto.commit": False,
+        }
+    )
     try:
         _, end = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=30)
         consumer.assign([TopicPartition(topic, partition, 0)])
