@@ -1,0 +1,148 @@
+"""Compare what two brokers answer to the same request, field by field.
+
+A decoded message is flattened to `topics[0].partitions[1].error_code -> value`; what differs between the two
+flat forms is a difference unless a rule allows it, and every rule has a reason. Comparing bytes was rejected:
+two right answers differ in ids, times and the order of what is a set, and a byte offset tells nobody which
+field it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from barnabas.protocol.messages import Message
+from barnabas.protocol.structures import Struct
+
+ABSENT = "(absent)"
+_INDEX = re.compile(r"\[\d+\]")
+
+IDENTITY_FIELDS = (
+    "resource_type",
+    "resource_name",
+    "name",
+    "topic",
+    "topic_name",
+    "topic_id",
+    "feature",
+    "api_key",
+    "partition_index",
+    "partition",
+    "partition_id",
+    "log_dir",
+    "broker_id",
+    "node_id",
+    "key",
+    "error_code",
+)
+"""What tells elements of an unordered list apart; fields a struct does not have are passed over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """A difference that is right.
+
+    Args:
+        reason: for people; why both brokers are right.
+        api: name of the API, `*` for all.
+        path: of the field with indexes left out, `topics[].topic_id`; may hold `*`.
+        scenario: of the request; may hold `*`.
+        same_presence: the values may differ, but either both say something (not null, 0, -1, empty) or
+            none does.
+    """
+
+    reason: str
+    api: str = "*"
+    path: str = "*"
+    scenario: str = "*"
+    same_presence: bool = True
+
+    def covers(self, api: str, scenario: str, difference: Difference) -> bool:
+        """Whether this rule allows a difference."""
+        if not fnmatchcase(api, self.api) or not fnmatchcase(scenario, self.scenario):
+            return False
+        # fnmatch reads brackets as a set of characters.
+        path = _INDEX.sub("[]", difference.path).replace("[]", "<>")
+        if not fnmatchcase(path, self.path.replace("[]", "<>")):
+            return False
+        return not self.same_presence or _says(difference.theirs) == _says(difference.ours)
+
+
+class Difference(NamedTuple):
+    """One field in which the answers differ; ABSENT where one of them has no such field."""
+
+    path: str
+    theirs: object
+    ours: object
+
+    def __str__(self) -> str:
+        return f"{self.path}: Apache Kafka {self.theirs!r}, Barnabas {self.ours!r}"
+
+
+def flatten(value: object, path: str = "", unordered: Collection[str] = ()) -> Iterator[tuple[str, object]]:
+    """Yield (path, value) for every scalar of a message; lists yield their length too.
+
+    Args:
+        unordered: paths of lists, indexes left out, whose order says nothing.
+    """
+    if isinstance(value, Struct):
+        for name in value.__slots__:
+            inner = getattr(value, name)
+            if name == "unknown_tags" and not inner:
+                continue
+            yield from flatten(inner, f"{path}.{name}" if path else name, unordered)
+    elif isinstance(value, list | tuple):
+        yield f"{path}.length", len(value)
+        items: Sequence[object] = value
+        if _INDEX.sub("[]", path) in unordered:
+            items = sorted(value, key=_identity)
+        for index, item in enumerate(items):
+            yield from flatten(item, f"{path}[{index}]", unordered)
+    elif isinstance(value, bytes | bytearray | memoryview):
+        yield path, bytes(value)
+    else:
+        yield path, value
+
+
+def differences(
+    theirs: Message,
+    ours: Message,
+    *,
+    scenario: str = "",
+    allowed: Sequence[Allowed] = (),
+    unordered: Collection[str] = (),
+) -> list[Difference]:
+    """Return the fields in which two answers differ and no rule says they may.
+
+    Args:
+        theirs: Apache Kafka's.
+    """
+    assert type(theirs) is type(ours), f"{type(theirs).__name__} against {type(ours).__name__}"
+    api = type(theirs).__name__.removesuffix("Response")
+    left = dict(flatten(theirs, unordered=unordered))
+    right = dict(flatten(ours, unordered=unordered))
+    found = [
+        Difference(path, left.get(path, ABSENT), right.get(path, ABSENT))
+        for path in dict.fromkeys([*left, *right])
+        if left.get(path, ABSENT) != right.get(path, ABSENT)
+    ]
+    return [
+        difference
+        for difference in found
+        if not any(rule.covers(api, scenario, difference) for rule in allowed)
+    ]
+
+
+def _identity(item: object) -> tuple[str, ...]:
+    if isinstance(item, Struct):
+        return tuple(repr(getattr(item, name)) for name in IDENTITY_FIELDS if name in item.__slots__)
+    return (repr(item),)
+
+
+def _says(value: object) -> bool:
+    if isinstance(value, bytes):
+        return any(value)
+    return value not in (None, 0, -1, "", ABSENT)
