@@ -33,7 +33,7 @@ class AppendInfo:
         "max_timestamp",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - the hot path gives them by place, which costs less than by name
         self,
         first_offset: int,
         last_offset: int,

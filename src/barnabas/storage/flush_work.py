@@ -16,16 +16,18 @@ class FlushWork:
 
     Attributes:
         up_to_offset: everything below it is durable once `run` returns.
+        cuts_before: how often the log had been cut when it was begun.
         sealed: base offsets of the sealed segments whose indexes are as well.
     """
 
-    __slots__ = ("_directories", "_disk", "_files", "_paths", "sealed", "up_to_offset")
+    __slots__ = ("_directories", "_disk", "_files", "_paths", "cuts_before", "sealed", "up_to_offset")
 
     def __init__(
         self,
         *,
         disk: Disk,
         up_to_offset: int,
+        cuts_before: int,
         sealed: Sequence[int],
         files: Sequence[LeasedFile],
         paths: Sequence[str],
@@ -36,6 +38,7 @@ class FlushWork:
         self._paths = list(paths)
         self._directories = list(directories)
         self.up_to_offset = up_to_offset
+        self.cuts_before = cuts_before
         self.sealed = list(sealed)
         for leased in self._files:
             leased.acquire()

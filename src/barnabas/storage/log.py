@@ -9,54 +9,30 @@ Locks were rejected: one loop owns a log. Helper threads only ever see FlushWork
 Every OSError takes the log's directory offline and becomes ApiError KAFKA_STORAGE_ERROR.
 """
 
-from collections.abc import Callable, Sequence
-from struct import Struct
+from collections.abc import Sequence
 
-from barnabas.base.clock import Clock
 from barnabas.base.disk import Buffer
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.protocol.checksum import crc32c
-from barnabas.protocol.record_batch import (
-    ATTRIBUTES_POSITION,
-    CRC_POSITION,
-    HEADER_BYTES,
-    LOG_OVERHEAD_BYTES,
-    PREFIX,
-    TIMESTAMP_TYPE_BIT,
-)
+from barnabas.protocol.record_batch import CONTROL_BIT, TIMESTAMP_TYPE_BIT, TRANSACTIONAL_BIT
+from barnabas.storage import log_read
 from barnabas.storage.append_info import AppendInfo, FetchDataInfo
-from barnabas.storage.batch_scan import BatchHead, parse_head
 from barnabas.storage.checkpoints import LEADER_EPOCH_FILE
-from barnabas.storage.deletions import PendingDeletions
+from barnabas.storage.durability import Durability
 from barnabas.storage.flush_work import FlushWork
+from barnabas.storage.incoming_batches import IncomingBatches, stamp_batches, take_batches
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.offset_lookup import TimestampOffset, find_offset_for_timestamp
 from barnabas.storage.offset_metadata import LogOffsetMetadata
-from barnabas.storage.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
 from barnabas.storage.partition_metadata import write_topic_id
-from barnabas.storage.producer_replay import rebuild_producers
-from barnabas.storage.producer_state import (
-    AppendOrigin,
-    EndTransactionMarker,
-    ProducerStates,
-    VerificationState,
-    parse_marker,
-)
-from barnabas.storage.segment import (
-    INDEX_SUFFIX,
-    RELATIVE_OFFSET_MAX,
-    TIME_INDEX_SUFFIX,
-    TRANSACTION_INDEX_SUFFIX,
-    LogSegment,
-    SealedSegmentCache,
-)
+from barnabas.storage.producer_replay import apply_head, rebuild_producers
+from barnabas.storage.producer_state import AppendOrigin, ProducerStates, VerificationState
+from barnabas.storage.segment import LogSegment
+from barnabas.storage.segment_factory import SegmentFactory, roll_is_due
 from barnabas.storage.segments import Segments
-from barnabas.storage.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
-from barnabas.storage.transaction_index import AbortedTransaction
 
-_CRC = Struct(">I")
+_MOVES_FIRST_UNSTABLE = TRANSACTIONAL_BIT | CONTROL_BIT
 
 
 class Log:
@@ -66,48 +42,56 @@ class Log:
         topic, partition, path: which one and where.
         config: may be replaced at any time; takes effect with the next append.
         log_start_offset: the first offset that may be read.
-        recovery_point: everything below it was synced; never goes beyond that.
+        durability: the recovery point and what a flush must do.
         topic_id: 16 bytes, or None for a log without partition.metadata.
     """
 
     __slots__ = (
-        "_cache", "_clock", "_deletions", "_end", "_first_unstable", "_random_below", "_topic_id_durable",
-        "_unsynced_directory",
-        "_unsynced_indexes", "config", "directory", "last_flushed_ms", "leader_epochs", "log_start_offset",
-        "on_recovery_point_lowered", "partition", "path", "producers", "recovery_point", "segments", "topic",
+        "_end",
+        "_factory",
+        "_first_unstable",
+        "_topic_id_durable",
+        "config",
+        "directory",
+        "durability",
+        "leader_epochs",
+        "log_start_offset",
+        "partition",
+        "producers",
+        "segments",
+        "topic",
         "topic_id",
-    )  # fmt: skip
+    )
 
     def __init__(
-        self, *, directory: LogDirectory, path: str, topic: str, partition: int, config: LogConfig, clock: Clock,
-        cache: SealedSegmentCache, deletions: PendingDeletions, segments: Segments, leader_epochs: LeaderEpochs,
-        producers: ProducerStates, log_start_offset: int, log_end_offset: int, recovery_point: int,
-        topic_id: bytes | None, topic_id_durable: bool, random_below: Callable[[int], int], fresh: bool,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        directory: LogDirectory,
+        topic: str,
+        partition: int,
+        config: LogConfig,
+        factory: SegmentFactory,
+        segments: Segments,
+        durability: Durability,
+        leader_epochs: LeaderEpochs,
+        producers: ProducerStates,
+        log_start_offset: int,
+        log_end_offset: int,
+        topic_id: bytes | None,
+        topic_id_durable: bool,
+    ) -> None:
         self.directory = directory
-        self.path = path
         self.topic = topic
         self.partition = partition
         self.config = config
         self.segments = segments
+        self.durability = durability
         self.leader_epochs = leader_epochs
         self.producers = producers
         self.log_start_offset = log_start_offset
-        self.recovery_point = recovery_point
         self.topic_id = topic_id
-        self.last_flushed_ms = clock.monotonic_ms()
-        self.on_recovery_point_lowered: Callable[[Log], None] | None = None
         self._topic_id_durable = topic_id_durable
-        self._unsynced_directory = fresh
-        self._unsynced_indexes = (
-            set()
-            if recovery_point >= log_end_offset
-            else {segment.base_offset for segment in segments.from_floor(recovery_point) if segment.sealed}
-        )
-        self._clock = clock
-        self._cache = cache
-        self._deletions = deletions
-        self._random_below = random_below
+        self._factory = factory
         active = segments.active
         self._end = LogOffsetMetadata(log_end_offset, active.base_offset, active.size)
         self._first_unstable: LogOffsetMetadata | None = None
@@ -122,6 +106,11 @@ class Log:
         return f"{self.topic}-{self.partition}"
 
     @property
+    def path(self) -> str:
+        """The partition's directory."""
+        return self._factory.path
+
+    @property
     def log_end_offset(self) -> int:
         """The offset the next record gets."""
         return self._end.message_offset
@@ -132,6 +121,11 @@ class Log:
         return self._end
 
     @property
+    def recovery_point(self) -> int:
+        """Everything below it was synced."""
+        return self.durability.recovery_point
+
+    @property
     def size(self) -> int:
         """Bytes of all batches."""
         return self.segments.size
@@ -139,12 +133,12 @@ class Log:
     @property
     def unflushed_messages(self) -> int:
         """Offsets beyond the recovery point."""
-        return self._end.message_offset - self.recovery_point
+        return self._end.message_offset - self.durability.recovery_point
 
     @property
     def rolled_unflushed(self) -> bool:
         """Whether a sealed segment waits for a flush; Kafka flushes it soon after the roll."""
-        return self.recovery_point < self.segments.active.base_offset
+        return self.durability.recovery_point < self.segments.active.base_offset
 
     # Appending ---------------------------------------------------------------------------------
 
@@ -166,7 +160,13 @@ class Log:
         Raises:
             ApiError: RECORD_LIST_TOO_LARGE, the errors of P4, KAFKA_STORAGE_ERROR. Nothing is appended then.
         """
-        return self._append_stamped([parts], leader_epoch, origin, verification)
+        incoming = stamp_batches((parts,), self._end.message_offset, leader_epoch)
+        head = incoming.heads[0]
+        if head.producer_id >= 0:
+            repeated = self._check_producer(incoming, 0, origin, verification)
+            if repeated is not None:
+                return repeated
+        return self._write(incoming)
 
     def append_batches(
         self, batches: Sequence[Sequence[Buffer]], *, leader_epoch: int, origin: AppendOrigin
@@ -174,56 +174,17 @@ class Log:
         """Append several validated batches as the leader, in one write and into one segment.
 
         Raises:
-            ApiError: as `append`; INVALID_RECORD for several batches of one idempotent client.
+            ApiError: as `append`; INVALID_RECORD for several batches of one client.
         """
         if origin is AppendOrigin.CLIENT and len(batches) > 1:
             raise ApiError(ErrorCode.INVALID_RECORD, "a client appends one batch at a time")
-        return self._append_stamped(batches, leader_epoch, origin, None)
-
-    def _append_stamped(
-        self,
-        batches: Sequence[Sequence[Buffer]],
-        leader_epoch: int,
-        origin: AppendOrigin,
-        verification: VerificationState | None,
-    ) -> AppendInfo:
-        first_offset = offset = self._end.message_offset
-        position = 0
-        heads: list[BatchHead] = []
-        gathered: list[Buffer] = []
-        for parts in batches:
-            head = parse_head(parts[0], 0, position)
-            if head is None:
-                raise ApiError(ErrorCode.CORRUPT_MESSAGE, "no record batch")
-            size = head.size
-            assert size == sum(map(len, parts)), f"a batch of {size} bytes came as {sum(map(len, parts))}"
-            delta = offset - head.base_offset
-            if delta:
-                head = head._replace(base_offset=offset, last_offset=head.last_offset + delta)
-            heads.append(head)
-            gathered.append(PREFIX.pack(offset, size - LOG_OVERHEAD_BYTES, leader_epoch))
-            gathered.append(memoryview(parts[0])[PREFIX.size :])
-            gathered += parts[1:]
-            position += size
-            offset = head.last_offset + 1
-        markers: list[EndTransactionMarker | None] | None = None
-        for number, head in enumerate(heads):
+        incoming = stamp_batches(batches, self._end.message_offset, leader_epoch)
+        for number, head in enumerate(incoming.heads):
             if head.producer_id >= 0:
-                if head.is_control:
-                    markers = markers or [None] * len(heads)
-                    marker = markers[number] = parse_marker(b"".join(batches[number]))
-                    if marker is not None:
-                        self.producers.check_marker(head, marker, origin)
-                    continue
-                if origin is AppendOrigin.CLIENT:
-                    repeated = self.producers.find_duplicate(head)
-                    if repeated is not None:
-                        return AppendInfo(
-                            repeated.first_offset, repeated.last_offset, repeated.timestamp, repeated.timestamp,
-                            self.log_start_offset, 0, duplicate=True,
-                        )  # fmt: skip
-                self.producers.check(head, origin, verification)
-        return self._write(heads, gathered, position, markers, [(leader_epoch, first_offset)])
+                repeated = self._check_producer(incoming, number, origin, None)
+                if repeated is not None:
+                    return repeated
+        return self._write(incoming)
 
     def append_as_follower(self, records: Buffer) -> AppendInfo:
         """Append whole batches as a leader sent them: offsets and leader epochs stay.
@@ -232,98 +193,79 @@ class Log:
             ApiError: CORRUPT_MESSAGE for a wrong CRC or a cut batch, OFFSET_OUT_OF_RANGE when they do not
                 lie behind the log's end in order, KAFKA_STORAGE_ERROR.
         """
-        view = memoryview(records)
-        heads: list[BatchHead] = []
-        epochs: list[tuple[int, int]] = []
-        markers: list[EndTransactionMarker | None] | None = None
-        position = 0
-        next_offset = self._end.message_offset
-        while position < len(view):
-            head = parse_head(view, position, position) if len(view) - position >= HEADER_BYTES else None
-            if head is None or position + head.size > len(view):
-                raise ApiError(ErrorCode.CORRUPT_MESSAGE, f"no whole batch at byte {position}")
-            batch = view[position : position + head.size]
-            if crc32c(batch[ATTRIBUTES_POSITION:], 0) != _CRC.unpack_from(batch, CRC_POSITION)[0]:
-                raise ApiError(
-                    ErrorCode.CORRUPT_MESSAGE, f"the batch at offset {head.base_offset} is damaged"
-                )
-            if head.base_offset < next_offset:
-                raise ApiError(
-                    ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {head.base_offset} where {next_offset} is due"
-                )
-            if head.is_control and head.producer_id >= 0:
-                markers = (markers or []) + [None] * (len(heads) - len(markers or [])) + [parse_marker(batch)]
-            heads.append(head)
-            epochs.append((head.leader_epoch, head.base_offset))
-            next_offset = head.last_offset + 1
-            position += head.size
-        if not heads:
-            offset = self._end.message_offset
-            return AppendInfo(offset, offset - 1, -1, -1, self.log_start_offset, 0)
-        if markers is not None:
-            markers += [None] * (len(heads) - len(markers))
-        return self._write(heads, [view], position, markers, epochs)
+        return self._write(take_batches(records, self._end.message_offset))
 
-    def _write(
+    def _check_producer(
         self,
-        heads: list[BatchHead],
-        parts: list[Buffer],
-        size: int,
-        markers: list[EndTransactionMarker | None] | None,
-        epochs: list[tuple[int, int]],
-    ) -> AppendInfo:
+        incoming: IncomingBatches,
+        number: int,
+        origin: AppendOrigin,
+        verification: VerificationState | None,
+    ) -> AppendInfo | None:
+        """Refuse what a producer may not append (P4); return the first outcome of a repeated batch."""
+        head = incoming.heads[number]
+        if head.is_control:
+            marker = incoming.markers.get(number)
+            if marker is not None:
+                self.producers.check_marker(head, marker, origin)
+            return None
+        if origin is AppendOrigin.CLIENT:
+            repeated = self.producers.find_duplicate(head)
+            if repeated is not None:
+                return AppendInfo(
+                    first_offset=repeated.first_offset,
+                    last_offset=repeated.last_offset,
+                    max_timestamp=repeated.timestamp,
+                    log_append_time_ms=repeated.timestamp,
+                    log_start_offset=self.log_start_offset,
+                    bytes_appended=0,
+                    duplicate=True,
+                )
+        self.producers.check(head, origin, verification)
+        return None
+
+    def _write(self, incoming: IncomingBatches) -> AppendInfo:
         """Roll if due, write, and account for what was written; the batches were checked."""
         directory = self.directory
         if directory.failure is not None:
             directory.check()
+        heads = incoming.heads
+        if not heads:
+            end = self._end.message_offset
+            return AppendInfo(end, end - 1, -1, -1, self.log_start_offset, 0)
         max_timestamp = heads[0].max_timestamp if len(heads) == 1 else max(h.max_timestamp for h in heads)
         try:
             if not self._topic_id_durable:
                 self._write_topic_id()
-            segment = self._segment_for(size, heads[0].base_offset, heads[-1].last_offset, max_timestamp)
-            base_position = segment.append(parts)
+            segment = self._segment_for(incoming, max_timestamp)
+            position = segment.append(incoming.parts)
         except OSError as error:
             raise directory.failed(error, f"appending to {self.name}") from error
         leader_epochs = self.leader_epochs
-        for epoch, start_offset in epochs:
+        for epoch, start_offset in incoming.epochs:
             if epoch != leader_epochs.latest_epoch and epoch >= 0:
                 leader_epochs.assign(epoch, start_offset)
-        last_offset = heads[-1].last_offset
         for number, head in enumerate(heads):
-            segment.note_batch(base_position + head.position, head.size, head.last_offset, head.max_timestamp)
+            segment.note_batch(position + head.position, head.size, head.last_offset, head.max_timestamp)
             if head.producer_id >= 0:
-                self._apply(segment, base_position, head, markers[number] if markers is not None else None)
-        self._end = LogOffsetMetadata(last_offset + 1, segment.base_offset, segment.size)
-        self.producers.map_end_offset = last_offset + 1
-        if last_offset + 1 - self.recovery_point >= self.config.flush_messages:
+                apply_head(segment, self.producers, head, position, incoming.markers.get(number))
+                if head.attributes & _MOVES_FIRST_UNSTABLE:
+                    self._find_first_unstable()
+        last = heads[-1]
+        next_offset = last.last_offset + 1
+        self._end = LogOffsetMetadata(next_offset, segment.base_offset, segment.size)
+        self.producers.map_end_offset = next_offset
+        if next_offset - self.durability.recovery_point >= self.config.flush_messages:
             self.flush()
+        append_time_ms = last.max_timestamp if last.attributes & TIMESTAMP_TYPE_BIT else -1
         return AppendInfo(
-            heads[0].base_offset, last_offset, max_timestamp,
-            heads[-1].max_timestamp if heads[-1].attributes & TIMESTAMP_TYPE_BIT else -1,
-            self.log_start_offset, size,
-        )  # fmt: skip
-
-    def _apply(
-        self, segment: LogSegment, base_position: int, head: BatchHead, marker: EndTransactionMarker | None
-    ) -> None:
-        producers = self.producers
-        if not head.is_control:
-            place = LogOffsetMetadata(head.base_offset, segment.base_offset, base_position + head.position)
-            producers.apply_batch(head, place)
-            if head.is_transactional:
-                self._find_first_unstable()
-        elif marker is not None:
-            completed = producers.apply_marker(head, marker)
-            if completed is not None:
-                if completed.aborted:
-                    stable = producers.last_stable_offset(completed)
-                    segment.transaction_index.append(
-                        AbortedTransaction(
-                            completed.producer_id, completed.first_offset, completed.last_offset, stable
-                        )
-                    )
-                producers.complete(completed)
-                self._find_first_unstable()
+            heads[0].base_offset,
+            last.last_offset,
+            max_timestamp,
+            append_time_ms,
+            self.log_start_offset,
+            incoming.size,
+        )
 
     def _write_topic_id(self) -> None:
         if self.topic_id is not None:
@@ -339,28 +281,24 @@ class Log:
 
     # Rolling -----------------------------------------------------------------------------------
 
-    def _segment_for(self, size: int, first_offset: int, last_offset: int, max_timestamp: int) -> LogSegment:
+    def _segment_for(self, incoming: IncomingBatches, max_timestamp: int) -> LogSegment:
         """Return the active segment, a new one when these batches do not fit or it is too old."""
-        config = self.config
+        config, size = self.config, incoming.size
         if size > config.segment_bytes:
             raise ApiError(
                 ErrorCode.RECORD_LIST_TOO_LARGE,
                 f"{size} bytes of batches do not fit into a segment of {config.segment_bytes} bytes",
             )
         segment = self.segments.active
-        index_bytes = config.segment_index_bytes
-        if (
-            segment.size > config.segment_bytes - size
-            or (
-                segment.size > 0
-                and segment.time_waited_for_roll(self._clock.wall_ms(), max_timestamp)
-                > config.roll_ms - segment.jitter_ms
-            )
-            or len(segment.offset_index) >= index_bytes // OFFSET_ENTRY_BYTES
-            or len(segment.time_index) >= index_bytes // TIME_ENTRY_BYTES - 1
-            or last_offset - segment.base_offset > RELATIVE_OFFSET_MAX
+        if roll_is_due(
+            segment,
+            config,
+            now_ms=self._factory.clock.wall_ms(),
+            size=size,
+            last_offset=incoming.heads[-1].last_offset,
+            max_timestamp=max_timestamp,
         ):
-            return self._roll(first_offset)
+            return self._roll(incoming.heads[0].base_offset)
         return segment
 
     def roll(self) -> None:
@@ -376,7 +314,8 @@ class Log:
                 raise self.directory.failed(error, f"rolling {self.name}") from error
 
     def _roll(self, first_offset: int) -> LogSegment:
-        base_offset = max(first_offset, self._end.message_offset)
+        end = self._end.message_offset
+        base_offset = max(first_offset, end)
         active = self.segments.active
         if active.base_offset == base_offset:
             # Only an empty segment can have the log's end as its base: its settings are what is stale.
@@ -384,32 +323,14 @@ class Log:
             active.abandon()
         else:
             active.seal()
-            if self.recovery_point >= self._end.message_offset:
-                # A crash would start behind this segment and trust its indexes.
-                active.sync_indexes()
-            else:
-                self._unsynced_indexes.add(active.base_offset)
-        segment = self._new_segment(base_offset)
+            self.durability.sealed(active, end)
+        segment = self._factory.new(base_offset, self.config)
+        self.durability.names_unsynced = True
         self.segments.add(segment)
-        self._end = LogOffsetMetadata(self._end.message_offset, base_offset, 0)
-        self.producers.remove_expired(self._clock.wall_ms())
+        self._end = LogOffsetMetadata(end, base_offset, 0)
         self.producers.map_end_offset = base_offset
         self.producers.take_snapshot()
         return segment
-
-    def _new_segment(self, base_offset: int) -> LogSegment:
-        config = self.config
-        jitter_below = min(config.segment_jitter_ms, config.segment_ms)
-        self._unsynced_directory = True
-        return LogSegment.create(
-            disk=self.directory.disk,
-            cache=self._cache,
-            directory=self.path,
-            base_offset=base_offset,
-            created_ms=self._clock.wall_ms(),
-            index_interval_bytes=config.index_interval_bytes,
-            jitter_ms=self._random_below(jitter_below) if jitter_below > 0 else 0,
-        )
 
     # Reading -----------------------------------------------------------------------------------
 
@@ -425,8 +346,8 @@ class Log:
         """Return where `start_offset` lies and a slice of one segment from there (F14, F18-F23).
 
         Args:
-            bound: exclusive: the log's end, HW, or LSO for read_committed (KIP-98). Without a place nothing is
-                read from its segment: convert it by `offset_metadata` first (F20).
+            bound: exclusive: the log's end, HW, or LSO for read_committed (KIP-98). Nothing is read up to
+                one without a place: convert it by `offset_metadata` first (F20).
             max_bytes: the slice may end inside a batch there.
             min_one_message: the first batch is whole even above max_bytes (KIP-74).
             include_aborted: tell the aborted transactions of the range (F17).
@@ -439,67 +360,56 @@ class Log:
         if directory.failure is not None:
             directory.check()
         if not self.log_start_offset <= start_offset <= self._end.message_offset:
-            raise ApiError(
-                ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"offset {start_offset} of {self.name}, which holds "
-                f"{self.log_start_offset} to {self._end.message_offset}",
-            )
-        aborted: list[AbortedTransaction] | None = [] if include_aborted else None
+            raise self._out_of_range(start_offset)
+        segment: LogSegment | None = None
         if start_offset >= bound.message_offset:
             place = bound if start_offset == bound.message_offset else self.offset_metadata(start_offset)
-            return FetchDataInfo(place, aborted_transactions=aborted)
-        try:
-            segment = self.segments.floor(start_offset)
-            while segment is not None:
-                found = segment.find(start_offset)
-                if found is not None:
-                    return self._cut(segment, start_offset, found, bound, max_bytes, min_one_message, aborted)
-                segment = self.segments.higher(segment.base_offset)
-        except OSError as error:
-            raise directory.failed(error, f"reading {self.name}") from error
-        return FetchDataInfo(self._end, aborted_transactions=aborted)
-
-    def _cut(
-        self,
-        segment: LogSegment,
-        start_offset: int,
-        found: tuple[int, int],
-        bound: LogOffsetMetadata,
-        max_bytes: int,
-        min_one_message: bool,
-        aborted: list[AbortedTransaction] | None,
-    ) -> FetchDataInfo:
-        """Cut the slice of one segment at the bound (F20) and at the limit (F21)."""
-        position, first_size = found
-        place = LogOffsetMetadata(start_offset, segment.base_offset, position)
-        limit = max(max_bytes, first_size) if min_one_message else max_bytes
-        if bound.segment_base_offset > segment.base_offset:
-            end = segment.size
-        elif bound.segment_base_offset == segment.base_offset:
-            end = bound.position_in_segment
+            data = FetchDataInfo(place)
         else:
-            return FetchDataInfo(place, aborted_transactions=aborted)  # the bound's place is unknown
-        length = min(end - position, limit)
-        if length <= 0:
-            return FetchDataInfo(place, aborted_transactions=aborted)
-        if aborted is not None:
-            self._collect_aborted(segment, start_offset, position + length, aborted)
-        return FetchDataInfo(place, segment.slice(position, length), limit < first_size, aborted)
+            try:
+                found = self._find(start_offset)
+                if found is None:
+                    data = FetchDataInfo(self._end)
+                else:
+                    segment, position, size = found
+                    data = log_read.cut_slice(
+                        segment,
+                        LogOffsetMetadata(start_offset, segment.base_offset, position),
+                        first_batch_size=size,
+                        bound=bound,
+                        max_bytes=max_bytes,
+                        min_one_message=min_one_message,
+                    )
+            except OSError as error:
+                raise directory.failed(error, f"reading {self.name}") from error
+        if include_aborted:
+            self._add_aborted(data, segment)
+        return data
 
-    def _collect_aborted(
-        self, segment: LogSegment, start_offset: int, end_position: int, found: list[AbortedTransaction]
-    ) -> None:
-        """Gather the aborted transactions of a slice; may be more than strictly needed, as in Kafka (F17)."""
-        upper = segment.offset_index.offset_at_or_after(end_position)
-        if upper is None:
-            higher = self.segments.higher(segment.base_offset)
-            upper = higher.base_offset if higher is not None else self._end.message_offset
-        looked_at: LogSegment | None = segment
-        while looked_at is not None and not looked_at.transaction_index.collect(start_offset, upper, found):
-            looked_at = self.segments.higher(looked_at.base_offset)
+    def _find(self, offset: int) -> tuple[LogSegment, int, int] | None:
+        """Return segment, position and size of the first batch that reaches `offset`, or None (F18)."""
+        segment = self.segments.floor(offset)
+        while segment is not None:
+            found = segment.find(offset)
+            if found is not None:
+                return segment, found[0], found[1]
+            segment = self.segments.higher(segment.base_offset)
+        return None
+
+    def _add_aborted(self, data: FetchDataInfo, segment: LogSegment | None) -> None:
+        data.aborted_transactions = []
+        if data.records is not None:
+            assert segment is not None
+            try:
+                data.aborted_transactions = log_read.aborted_transactions(
+                    self.segments, segment, data, self._end.message_offset
+                )
+            except OSError as error:
+                data.records.release()
+                raise self.directory.failed(error, f"reading {self.name}") from error
 
     def offset_metadata(self, offset: int) -> LogOffsetMetadata:
-        """Return an offset with the place of the batch that holds it, or the next one behind a gap.
+        """Return an offset with the place of the batch that holds it, or of the next one behind a gap.
 
         Raises:
             ApiError: OFFSET_OUT_OF_RANGE outside of [log start, log end], KAFKA_STORAGE_ERROR.
@@ -507,27 +417,25 @@ class Log:
         if offset == self._end.message_offset:
             return self._end
         if not self.log_start_offset <= offset < self._end.message_offset:
-            raise ApiError(
-                ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"offset {offset} of {self.name}, which holds {self.log_start_offset} to {self._end.message_offset}",
-            )
+            raise self._out_of_range(offset)
         try:
-            segment = self.segments.floor(offset)
-            while segment is not None:
-                found = segment.find(offset)
-                if found is not None:
-                    return LogOffsetMetadata(offset, segment.base_offset, found[0])
-                segment = self.segments.higher(segment.base_offset)
+            found = self._find(offset)
         except OSError as error:
             raise self.directory.failed(error, f"reading {self.name}") from error
-        return self._end
+        return self._end if found is None else LogOffsetMetadata(offset, found[0].base_offset, found[1])
+
+    def _out_of_range(self, offset: int) -> ApiError:
+        return ApiError(
+            ErrorCode.OFFSET_OUT_OF_RANGE,
+            f"offset {offset} of {self.name}, which holds {self.log_start_offset} to {self.log_end_offset}",
+        )
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """Answer ListOffsets by time: the first record at or after `timestamp`, or one of the special times.
+        """Answer ListOffsets by time: the first record at or after `timestamp`, or a special time.
 
         Args:
-            timestamp: milliseconds, or -1 latest, -2 earliest, -3 the largest timestamp (KIP-734), -4 earliest
-                local, -5 latest tiered, -6 earliest pending upload; the last two have offset -1 here.
+            timestamp: milliseconds, or -1 latest, -2 earliest, -3 the largest timestamp (KIP-734), -4
+                earliest local, -5 latest tiered, -6 earliest pending upload; the last two are at -1 here.
 
         Raises:
             ApiError: KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE; UNSUPPORTED_VERSION for other negative times.
@@ -542,7 +450,7 @@ class Log:
 
     @property
     def first_unstable_offset(self) -> LogOffsetMetadata | None:
-        """Where the first transaction begins whose marker is missing or not below the HW, with its place (F5)."""
+        """Where the first transaction begins whose marker is missing or not below the HW (F5)."""
         return self._first_unstable
 
     def high_watermark_advanced(self, high_watermark: int) -> None:
@@ -569,37 +477,16 @@ class Log:
             ApiError: KAFKA_STORAGE_ERROR.
         """
         self.directory.check()
-        end = (
-            self._end.message_offset if up_to_offset is None else min(up_to_offset, self._end.message_offset)
-        )
-        if end <= self.recovery_point and not self._unsynced_directory:
-            return None
-        files = []
-        sealed: list[int] = []
-        paths: list[str] = []
+        end = self._end.message_offset
+        if up_to_offset is not None:
+            end = min(up_to_offset, end)
         try:
             if not self._topic_id_durable:
                 self._write_topic_id()
-            for segment in self.segments.from_floor(self.recovery_point):
-                if segment.base_offset >= end and segment.size:
-                    break
-                files.append(segment.leased)
-                if segment.sealed:
-                    sealed.append(segment.base_offset)
-                    segment.write_indexes()
-                    paths += map(segment.path, (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX))
-                    higher = self.segments.higher(segment.base_offset)
-                    if higher is not None and higher.base_offset in self.producers.snapshot_offsets:
-                        paths.append(self.producers.path(higher.base_offset))
             self.leader_epochs.persist(self.directory.disk)
+            return self.durability.begin(end, self.producers)
         except OSError as error:
             raise self.directory.failed(error, f"flushing {self.name}") from error
-        directories = [self.path, self.directory.path] if self._unsynced_directory else []
-        self._unsynced_directory = False
-        return FlushWork(
-            disk=self.directory.disk, up_to_offset=end, sealed=sealed, files=files, paths=paths,
-            directories=directories,
-        )  # fmt: skip
 
     def finish_flush(self, work: FlushWork, error: OSError | None = None) -> None:
         """Move the recovery point after `work` ran; with its error, take the directory offline instead.
@@ -610,15 +497,7 @@ class Log:
         work.release()
         if error is not None:
             raise self.directory.failed(error, f"flushing {self.name}") from error
-        self._unsynced_indexes.difference_update(work.sealed)
-        reached = min(work.up_to_offset, self._end.message_offset)  # a truncation meanwhile has lowered both
-        for base_offset in self._unsynced_indexes:
-            # A segment that was sealed meanwhile: keep the point inside it, so that a crash makes its indexes anew.
-            higher = self.segments.higher(base_offset)
-            if higher is not None:
-                reached = min(reached, higher.base_offset - 1)
-        self.recovery_point = max(self.recovery_point, reached)
-        self.last_flushed_ms = self._clock.monotonic_ms()
+        self.durability.finish(work)
 
     def flush(self) -> None:
         """Make everything appended so far durable before returning.
@@ -636,7 +515,7 @@ class Log:
             self.finish_flush(work, failure)
 
     def close(self) -> None:
-        """Flush everything, indexes and a producer snapshot at the log's end included, and let go of the files.
+        """Flush everything, with indexes and a producer snapshot at the log's end; let go of the files.
 
         After it a start may trust the directory without reading the batches.
 
@@ -644,16 +523,13 @@ class Log:
             ApiError: KAFKA_STORAGE_ERROR.
         """
         self.directory.check()
-        disk = self.directory.disk
         try:
             self.producers.take_snapshot()
-            active = self.segments.active
-            if active.size:
-                active.time_index.maybe_append(active.max_timestamp, active.max_timestamp_offset)
-            active.write_indexes()
-            self._unsynced_directory = True
+            self.segments.active.finish_indexes()
+            # Recovery may have made and dropped files; their names must be certain before the marker.
+            self.durability.names_unsynced = True
             self.flush()
-            active.sync_indexes()
+            self.segments.active.sync_indexes()
             self.producers.sync_snapshot(self._end.message_offset)
         except OSError as error:
             raise self.directory.failed(error, f"closing {self.name}") from error
@@ -664,7 +540,7 @@ class Log:
         for segment in self.segments:
             segment.abandon()
 
-    # Deleting and truncating ---------------------------------------------------------------------
+    # Truncating and deleting ---------------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> None:
         """Cut the log so that it ends at `offset`, or where the batch that holds `offset` begins.
@@ -681,29 +557,31 @@ class Log:
             self.truncate_fully(offset)
             return
         try:
-            last = self.segments.floor(offset)
-            assert last is not None
-            found = last.find(offset)
-            # A batch that reaches across `offset` goes as a whole.
-            end = offset if found is None else last.base_offset_at(found[0])
-            self._lower_recovery_point(end)
-            for segment in reversed(self.segments.at_or_above(last.base_offset + 1)):
-                # From the end, so that a crash in between leaves a log without a hole.
-                self._remove_segments([segment], snapshots=False)
-            # Names first: a file that is cut for certain below segments that come back would be a hole.
-            self.directory.disk.sync_dir(self.path)
-            last.unseal()
-            self._unsynced_indexes.discard(last.base_offset)
-            if found is None:
-                last.remember_from(end)
-            else:
-                last.truncate_to(found[0], end)
-            self._end = LogOffsetMetadata(end, last.base_offset, last.size)
-            self.leader_epochs.truncate_from_end(end)
-            self.log_start_offset = min(self.log_start_offset, end)
-            self._reload_producers()
+            self._truncate(offset)
         except OSError as error:
             raise self.directory.failed(error, f"truncating {self.name}") from error
+
+    def _truncate(self, offset: int) -> None:
+        last = self.segments.floor(offset)
+        assert last is not None
+        found = last.find(offset)
+        end = offset if found is None else last.base_offset_at(found[0])
+        self.durability.lower(end)
+        for segment in reversed(self.segments.at_or_above(last.base_offset + 1)):
+            # From the end, so that a crash in between leaves a log without a hole.
+            self._take_away(segment, snapshot=False)
+        # Names first: a file that is cut for certain below segments that come back would be a hole.
+        self.directory.disk.sync_dir(self.path)
+        last.unseal()
+        self.durability.forget(last)
+        if found is None:
+            last.remember_from(end)
+        else:
+            last.truncate_to(found[0], end)
+        self._end = LogOffsetMetadata(end, last.base_offset, last.size)
+        self.leader_epochs.truncate_from_end(end)
+        self.log_start_offset = min(self.log_start_offset, end)
+        self._rebuild_producers()
 
     def truncate_fully(self, new_start_offset: int) -> None:
         """Drop everything and go on, empty, at `new_start_offset`.
@@ -712,34 +590,24 @@ class Log:
             ApiError: KAFKA_STORAGE_ERROR.
         """
         self.directory.check()
-        self._lower_recovery_point(new_start_offset)
+        self.durability.lower(new_start_offset)
         try:
             for segment in reversed(list(self.segments)):
-                self._remove_segments([segment], snapshots=True)
+                self._take_away(segment, snapshot=True)
             self.directory.disk.sync_dir(self.path)
-            segment = self._new_segment(new_start_offset)
-            self.segments.add(segment)
+            self.segments.add(self._factory.new(new_start_offset, self.config))
+            self.durability.names_unsynced = True
             self._end = LogOffsetMetadata(new_start_offset, new_start_offset, 0)
             self.log_start_offset = new_start_offset
             self.leader_epochs.clear()
             self.leader_epochs.persist(self.directory.disk)
-            for offset in list(self.producers.snapshot_offsets):
-                self.producers.drop_snapshot(offset)
-            self.producers.reload(new_start_offset, new_start_offset, self._clock.wall_ms())
-            self._find_first_unstable()
+            self._rebuild_producers()
         except OSError as error:
             raise self.directory.failed(error, f"truncating {self.name}") from error
 
-    def _lower_recovery_point(self, offset: int) -> None:
-        """Before the cut: what is appended at these offsets next is not synced, a crash must not trust it."""
-        if offset < self.recovery_point:
-            self.recovery_point = offset
-            if self.on_recovery_point_lowered is not None:
-                self.on_recovery_point_lowered(self)
-
-    def _reload_producers(self) -> None:
+    def _rebuild_producers(self) -> None:
         end, start = self._end.message_offset, self.log_start_offset
-        rebuild_producers(self.producers, self.segments, start, end, self._clock.wall_ms())
+        rebuild_producers(self.producers, self.segments, start, end, self._factory.clock.wall_ms())
         self._find_first_unstable()
 
     def delete_records(self, up_to_offset: int, high_watermark: int) -> int:
@@ -755,7 +623,7 @@ class Log:
         if offset < 0 or offset > high_watermark:
             raise ApiError(
                 ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"records of {self.name} up to {offset} cannot be deleted, the high watermark is {high_watermark}",
+                f"records of {self.name} cannot be deleted up to {offset}: high watermark {high_watermark}",
             )
         self.advance_log_start(offset)
         return self.log_start_offset
@@ -777,7 +645,7 @@ class Log:
         self.delete_segments_before_start()
 
     def delete_segments_before_start(self) -> int:
-        """Drop the segments that hold nothing at or above the log's start, never the active one; return how many."""
+        """Drop the segments that end before the log's start, never the active one; return how many."""
         gone = []
         for segment in self.segments:
             higher = self.segments.higher(segment.base_offset)
@@ -812,20 +680,18 @@ class Log:
 
     def _delete(self, segments: list[LogSegment]) -> None:
         try:
-            self._remove_segments(segments, snapshots=True)
+            for segment in segments:
+                self._take_away(segment, snapshot=True)
         except OSError as error:
             raise self.directory.failed(error, f"deleting segments of {self.name}") from error
 
-    def _remove_segments(self, segments: list[LogSegment], *, snapshots: bool) -> None:
-        """Rename the files of segments; they are unlinked after file.delete.delay.ms."""
-        due_ms = self._clock.monotonic_ms() + self.config.file_delete_delay_ms
-        for segment in segments:
-            self.segments.remove(segment.base_offset)
-            self._unsynced_indexes.discard(segment.base_offset)
-            for path in segment.mark_deleted():
-                self._deletions.add(path, due_ms)
-            if snapshots and segment.base_offset in self.producers.snapshot_offsets:
-                self.producers.drop_snapshot(segment.base_offset)
+    def _take_away(self, segment: LogSegment, *, snapshot: bool) -> None:
+        """Rename the files of a segment, which are unlinked later, and drop the snapshot at its base."""
+        self.segments.remove(segment.base_offset)
+        self.durability.forget(segment)
+        self._factory.take_away(segment, self.config)
+        if snapshot and segment.base_offset in self.producers.snapshot_offsets:
+            self.producers.drop_snapshot(segment.base_offset)
 
     def move_directory(self, path: str) -> None:
         """Rename the partition's directory; open files and slices go on.
@@ -837,7 +703,7 @@ class Log:
             self.directory.disk.rename(self.path, path)
         except OSError as error:
             raise self.directory.failed(error, f"renaming {self.path}") from error
-        self.path = path
+        self._factory.path = path
         for segment in self.segments:
             segment.directory = path
         self.producers.move(path)

@@ -26,7 +26,7 @@ class LogConfig:
 
     Attributes:
         cleanup_policy: any of "delete" and "compact"; empty (KIP-1059) neither expires nor compacts.
-        compression_type: "producer" keeps what the producer chose, else uncompressed, gzip, snappy, lz4, zstd.
+        compression_type: "producer" keeps the producer's choice, else uncompressed, gzip, snappy, lz4, zstd.
         segment_jitter_ms: up to so much is taken off segment_ms, drawn once per segment.
         message_timestamp_before_max_ms, message_timestamp_after_max_ms: how far a CreateTime timestamp
             may lie behind and ahead of the broker's clock (KIP-937).

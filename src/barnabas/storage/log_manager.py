@@ -1,10 +1,10 @@
 """All logs of a broker: the directories of `log.dirs`, what lies in their roots, and the logs' chores.
 
-A directory is locked, its clean-stop marker is taken away, its checkpoints are read, and every partition in it
-is opened; one that fails goes offline and the others go on. Chores (checkpoints, retention, unlinking,
-flushing rolled segments) run from `handle_timer`, so that a test scripts the clock; syncs go through an
-injected `run_blocking`, so that they may run on a helper thread. `__cluster_metadata-0` belongs to the metadata
-layer and is passed over.
+A directory is locked, its clean-stop marker is taken away, its checkpoints are read, and every partition
+in it is opened; a directory that fails goes offline and the others go on. Chores (checkpoints, retention,
+unlinking, flushing rolled segments) run from `handle_timer`, so that a test scripts the clock; syncs go
+through an injected `run_blocking`, so that they may run on a helper thread. `__cluster_metadata-0` belongs
+to the metadata layer and is passed over.
 """
 
 import json
@@ -34,6 +34,7 @@ from barnabas.storage.partition_directory import (
 )
 from barnabas.storage.recovery import PRODUCER_ID_EXPIRATION_MS, Progress, open_log
 from barnabas.storage.segment import SealedSegmentCache
+from barnabas.storage.segment_check import UnsupportedLogError
 
 log = logging.getLogger(__name__)
 
@@ -91,6 +92,7 @@ class LogManager:
     Attributes:
         high_watermarks: as checkpointed before this start, by (topic, partition); an entry goes with its log.
         logs: the open logs, by (topic, partition); not to be changed.
+        unopened: logs on disk that could not be opened, with the reason; they are left as they are.
     """
 
     def __init__(
@@ -118,6 +120,9 @@ class LogManager:
         self._locks: list[DiskFile] = []
         self._cache = SealedSegmentCache(self._config.sealed_index_bytes_max, self._config.sealed_files_max)
         self._deletions = PendingDeletions(disk)
+        self.unopened: dict[TopicPartition, str] = {}
+        # What the checkpoints say of unopened logs, to say it again.
+        self._unopened_starts: dict[str, dict[TopicPartition, int | None]] = {p: {} for p in directories}
         self._stale: set[TopicPartition] = set()  # on disk in a checkpoint, but their logs are gone
         self._flushing: set[TopicPartition] = set()
         self._started = False
@@ -164,7 +169,6 @@ class LogManager:
 
         Raises:
             LogManagerError: a directory is locked by another process, or none works.
-            UnsupportedLogError: a log holds old message formats.
         """
         self.lock_directories()
         for directory in self.directories:
@@ -177,7 +181,8 @@ class LogManager:
             except ApiError as error:
                 if error.code is not ErrorCode.KAFKA_STORAGE_ERROR:
                     raise
-            if not directory.online:
+        for directory in self.directories:
+            if directory.failure is not None:
                 log.error("%s is offline: %s", directory.path, directory.failure)
                 self._drop_logs_of(directory)
         if not any(directory.online for directory in self.directories):
@@ -204,23 +209,35 @@ class LogManager:
                 continue
             if key in self.logs:
                 raise LogManagerError(f"{key} lies in {root} and in {self.logs[key].directory.path}")
-            opened = open_log(
-                directory=directory, path=f"{root}/{name}", topic=key.topic, partition=key.partition,
-                config=self._config_for(key.topic), clock=self._clock, cache=self._cache,
-                deletions=self._deletions, random_below=self._entropy.random_below, clean=clean,
-                recovery_point=recovery_points.get(key, 0), log_start_offset=starts.get(key, 0),
-                producer_expiration_ms=self._config.producer_id_expiration_ms, progress=progress,
-            )  # fmt: skip
-            self._add(key, opened.log)
-            lowered = lowered or opened.log.recovery_point < recovery_points.get(key, 0)
+            try:
+                opened = open_log(
+                    directory=directory, path=f"{root}/{name}", topic=key.topic, partition=key.partition,
+                    config=self._config_for(key.topic), clock=self._clock, cache=self._cache,
+                    deletions=self._deletions, random_below=self._entropy.random_below, clean=clean,
+                    recovery_point=recovery_points.get(key, 0), log_start_offset=starts.get(key, 0),
+                    producer_expiration_ms=self._config.producer_id_expiration_ms, progress=progress,
+                ).log  # fmt: skip
+            except UnsupportedLogError as error:
+                self._leave_unopened(directory, key, str(error), starts.get(key))
+                continue
+            self._add(key, opened)
+            lowered = lowered or opened.recovery_point < recovery_points.get(key, 0)
             if key in high_watermarks:
                 self.high_watermarks[key] = high_watermarks[key]
         if lowered:
             # What was cut off is appended anew, unsynced: the next start must not trust it.
             self._write_recovery_points(directory)
         for key in {*recovery_points, *starts, *high_watermarks}:
-            if key not in self.logs:
+            if key not in self.logs and key not in self.unopened:
                 self._stale.add(key)
+
+    def _leave_unopened(
+        self, directory: LogDirectory, key: TopicPartition, reason: str, log_start_offset: int | None
+    ) -> None:
+        """Leave one log as it is: its partition answers KAFKA_STORAGE_ERROR, the others go on."""
+        log.error("%s is not opened: %s", key, reason)
+        self.unopened[key] = reason
+        self._unopened_starts[directory.path][key] = log_start_offset
 
     def _read_offsets(self, directory: LogDirectory, name: str) -> dict[TopicPartition, int]:
         """Read a checkpoint; a damaged one counts as absent, which is always safe: more is checked then."""
@@ -239,7 +256,7 @@ class LogManager:
 
     def _add(self, key: TopicPartition, opened: Log) -> None:
         self.logs[key] = opened
-        opened.on_recovery_point_lowered = self._recovery_point_lowered
+        opened.durability.on_lowered = lambda: self._recovery_point_lowered(opened)
 
     # Logs --------------------------------------------------------------------------------------
 
@@ -268,6 +285,8 @@ class LogManager:
                 known.assign_topic_id(topic_id)
             known.config = config
             return known
+        if key in self.unopened:
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, self.unopened[key])
         online = [directory for directory in self.directories if directory.online]
         if not online or (not is_new and len(online) < len(self.directories)):
             raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"{key} may lie on a directory that is offline")
@@ -277,8 +296,8 @@ class LogManager:
         except OSError as error:
             raise directory.failed(error, f"creating {key}") from error
         made = open_log(
-            directory=directory, path=f"{directory.path}/{key}", topic=topic, partition=partition, config=config,
-            clock=self._clock, cache=self._cache, deletions=self._deletions,
+            directory=directory, path=f"{directory.path}/{key}", topic=topic, partition=partition,
+            config=config, clock=self._clock, cache=self._cache, deletions=self._deletions,
             random_below=self._entropy.random_below, topic_id=topic_id,
             producer_expiration_ms=self._config.producer_id_expiration_ms,
         ).log  # fmt: skip
@@ -392,6 +411,9 @@ class LogManager:
             for key, known in self.logs_of(directory).items()
             if known.log_start_offset > known.segments.first.base_offset
         }
+        for key, offset in self._unopened_starts[directory.path].items():
+            if offset is not None:
+                starts[key] = offset
         path = f"{directory.path}/{checkpoints.LOG_START_OFFSET_FILE}"
         checkpoints.write_offsets(self._disk, path, starts)
 
@@ -428,7 +450,7 @@ class LogManager:
             now_ms: monotonic time.
         """
         self._deletions.run(now_ms)
-        run = {
+        run: dict[str, Callable[[], object]] = {
             "recovery_points": self.checkpoint_recovery_points,
             "log_starts": self.checkpoint_log_starts,
             "retention": self.delete_expired_segments,
@@ -441,7 +463,7 @@ class LogManager:
                 run[chore]()
 
     def delete_expired_segments(self) -> int:
-        """Apply retention by time and size to every log with cleanup.policy=delete; return the segments dropped."""
+        """Apply retention by time and size to every log; return the segments dropped."""
         dropped = 0
         for key, known in list(self.logs.items()):
             high_watermark = self.retention_high_watermark(key)
@@ -458,11 +480,14 @@ class LogManager:
             known.producers.remove_expired(now_ms)
 
     def _flush_due(self, now_ms: int) -> None:
-        """Flush sealed segments, which bounds what a crash makes us check, and logs whose flush.ms is over."""
+        """Flush sealed segments, which bounds what a crash makes us check, and logs whose flush.ms is up."""
         for key, known in self.logs.items():
             if key in self._flushing or not known.directory.online:
                 continue
-            if known.unflushed_messages and now_ms - known.last_flushed_ms >= known.config.flush_ms:
+            if (
+                known.unflushed_messages
+                and now_ms - known.durability.last_flushed_ms >= known.config.flush_ms
+            ):
                 self._flush(key, known, None)
             elif known.rolled_unflushed:
                 self._flush(key, known, known.segments.active.base_offset)
@@ -504,16 +529,16 @@ class LogManager:
         all_clean = True
         for directory in self.directories:
             clean = directory.online and self._close_logs(directory, deadline_ms)
-            if clean:
+            if directory.online:
                 try:
                     self._write_recovery_points(directory)
                     self._write_log_starts(directory)
                     if high_watermarks is not None:
                         self._write_high_watermarks(directory, high_watermarks)
-                    # json.dumps would put spaces; Kafka's own line has none.
-                    marker = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
-                    path = f"{directory.path}/{CLEAN_SHUTDOWN_FILE}"
-                    write_file_durably(self._disk, path, marker.encode("ascii"))
+                    # A marker would say that what was never opened can be trusted.
+                    clean = clean and not self._unopened_starts[directory.path]
+                    if clean:
+                        self._write_marker(directory, broker_epoch)
                 except OSError as error:
                     directory.failed(error, "stopping")
                     clean = False
@@ -522,6 +547,11 @@ class LogManager:
         self._unlock()
         self._started = False
         return all_clean
+
+    def _write_marker(self, directory: LogDirectory, broker_epoch: int) -> None:
+        # Kafka's own line has no spaces.
+        marker = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
+        write_file_durably(self._disk, f"{directory.path}/{CLEAN_SHUTDOWN_FILE}", marker.encode("ascii"))
 
     def release(self) -> None:
         """Close everything without flushing or a marker: for a start that failed."""

@@ -6,36 +6,45 @@ at the log's end, reads nothing.
 
 from barnabas.storage.batch_scan import BatchHead, read_heads
 from barnabas.storage.offset_metadata import LogOffsetMetadata
-from barnabas.storage.producer_state import ProducerStates, parse_marker
+from barnabas.storage.producer_state import EndTransactionMarker, ProducerStates, parse_marker
 from barnabas.storage.segment import LogSegment
 from barnabas.storage.segments import Segments
 from barnabas.storage.transaction_index import AbortedTransaction
 
 
 def apply_head(
-    segment: LogSegment, producers: ProducerStates, head: BatchHead, batch: bytes | memoryview | None
+    segment: LogSegment,
+    producers: ProducerStates,
+    head: BatchHead,
+    base_position: int = 0,
+    marker: EndTransactionMarker | None = None,
+    *,
+    indexed: bool = True,
 ) -> None:
-    """Apply one batch of a producer to the state; with a `batch` the transaction index is filled as well.
+    """Apply one batch of a producer to the state, and an aborted transaction to the segment's index.
 
     Args:
-        batch: the whole batch; read from the segment when a marker needs it and it is None.
+        base_position: what the head's position counts from.
+        marker: what the batch says, when it ends a transaction.
+        indexed: False when the index knows what the batch tells.
     """
     if not head.is_control:
-        producers.apply_batch(head, LogOffsetMetadata(head.base_offset, segment.base_offset, head.position))
+        position = base_position + head.position
+        producers.apply_batch(head, LogOffsetMetadata(head.base_offset, segment.base_offset, position))
         return
-    content = segment.leased.file.read_at(head.position, head.size) if batch is None else batch
-    marker = parse_marker(content)
-    if marker is None:
-        return
-    completed = producers.apply_marker(head, marker)
+    completed = producers.apply_marker(head, marker) if marker is not None else None
     if completed is None:
         return
-    if completed.aborted and batch is not None:
+    if completed.aborted and indexed:
         stable = producers.last_stable_offset(completed)
         segment.transaction_index.append(
             AbortedTransaction(completed.producer_id, completed.first_offset, completed.last_offset, stable)
         )
     producers.complete(completed)
+
+
+def _read_marker(segment: LogSegment, head: BatchHead) -> EndTransactionMarker | None:
+    return parse_marker(segment.leased.file.read_at(head.position, head.size)) if head.is_control else None
 
 
 def rebuild_producers(
@@ -79,7 +88,7 @@ def rebuild_producers(
             if head.base_offset >= end_offset:
                 break
             if head.producer_id >= 0:
-                apply_head(segment, producers, head, None)
+                apply_head(segment, producers, head, marker=_read_marker(segment, head), indexed=False)
             producers.map_end_offset = head.last_offset + 1
     producers.map_end_offset = end_offset
     if snapshot:

@@ -10,10 +10,11 @@ takes a producer with an open transaction.
 import logging
 from collections import deque
 from collections.abc import Iterable
+from contextlib import suppress
 from enum import Enum
 from typing import NamedTuple
 
-from barnabas.base.disk import Disk
+from barnabas.base.disk import Buffer, Disk
 from barnabas.base.errors import ApiError, DecodeError, ErrorCode
 from barnabas.protocol.control_records import ControlType, parse_control_type, parse_end_txn_marker
 from barnabas.protocol.record_batch import parse_header, parse_records
@@ -149,7 +150,7 @@ class OpenTransaction:
         self.last_offset: int | None = None
 
 
-def parse_marker(batch: bytes | memoryview) -> EndTransactionMarker | None:
+def parse_marker(batch: Buffer) -> EndTransactionMarker | None:
     """Return what a control batch says, or None when it ends no transaction or was emptied by compaction.
 
     Raises:
@@ -232,7 +233,7 @@ class ProducerStates:
     # Verifying transactions ----------------------------------------------------------------------
 
     def start_verification(self, producer_id: int, sequence: int, epoch: int) -> VerificationState:
-        """Note that a transaction's first batch here waits for its coordinator; hand the result to `check`."""
+        """Note that a transaction's first batch waits for its coordinator; hand the result to `check`."""
         state = self._verifications.get(producer_id)
         if state is None or epoch > state.epoch:
             # A later epoch is another transaction; the same guard object would let the older one in.
@@ -298,7 +299,8 @@ class ProducerStates:
             expected = last + 1
         raise ApiError(
             ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-            f"producer {head.producer_id} epoch {head.producer_epoch}: sequence {sequence} where {expected} is due",
+            f"producer {head.producer_id} epoch {head.producer_epoch}: "
+            f"sequence {sequence} where {expected} is due",
         )
 
     def check_marker(self, head: BatchHead, marker: EndTransactionMarker, origin: AppendOrigin) -> None:
@@ -313,7 +315,8 @@ class ProducerStates:
         if head.producer_epoch < state.epoch:
             raise ApiError(
                 ErrorCode.INVALID_PRODUCER_EPOCH,
-                f"a marker of producer {head.producer_id} has epoch {head.producer_epoch}, known is {state.epoch}",
+                f"a marker of producer {head.producer_id} has epoch {head.producer_epoch}, "
+                f"known is {state.epoch}",
             )
         if marker.coordinator_epoch < state.coordinator_epoch:
             raise ApiError(
@@ -420,7 +423,9 @@ class ProducerStates:
         try:
             file.truncate(0)
             # Ordered, so that one state is one content however it came about.
-            content = producer_snapshot.encode([self._producers[pid].snapshot() for pid in sorted(self._producers)])
+            content = producer_snapshot.encode(
+                [self._producers[pid].snapshot() for pid in sorted(self._producers)]
+            )
             file.write_at(0, [content])
         finally:
             file.close()
@@ -439,13 +444,11 @@ class ProducerStates:
     def drop_snapshot(self, offset: int) -> None:
         """Delete one snapshot; a missing one is fine."""
         self._snapshots.discard(offset)
-        try:
+        with suppress(FileNotFoundError):
             self._disk.unlink(self.path(offset))
-        except FileNotFoundError:
-            pass
 
     def drop_stray_snapshots(self, base_offsets: Iterable[int]) -> None:
-        """Delete snapshots that belong to no segment, but for the newest if it lies beyond the last base offset."""
+        """Delete snapshots that belong to no segment, but for the newest beyond the last base offset."""
         bases = set(base_offsets)
         strays = sorted(offset for offset in self._snapshots if offset not in bases)
         if strays and strays[-1] > max(bases, default=-1):
@@ -454,7 +457,7 @@ class ProducerStates:
             self.drop_snapshot(offset)
 
     def reload(self, log_start_offset: int, log_end_offset: int, now_ms: int) -> None:
-        """Go back to the newest usable snapshot in (log_start_offset, log_end_offset]; none means an empty state.
+        """Go back to the newest usable snapshot in (log_start_offset, log_end_offset], or to nothing.
 
         Snapshots outside are deleted; `map_end_offset` tells from where batches must be applied again.
         """

@@ -26,13 +26,11 @@ def delete_expired(retained: Log, high_watermark: int, now_ms: int) -> int:
     dropped = 0
     if retained.config.delete:
         # By time first: what is old does not count against the size.
-        for expired in (
-            lambda: expired_by_time(retained, high_watermark, now_ms),
-            lambda: expired_by_size(retained, high_watermark),
-        ):
-            segments = expired()
-            retained.delete_oldest_segments(segments)
-            dropped += len(segments)
+        old = expired_by_time(retained, high_watermark, now_ms)
+        retained.delete_oldest_segments(old)
+        excess = expired_by_size(retained, high_watermark)
+        retained.delete_oldest_segments(excess)
+        dropped = len(old) + len(excess)
     return dropped + retained.delete_segments_before_start()
 
 

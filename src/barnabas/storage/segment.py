@@ -10,6 +10,7 @@ from array import array
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 
 from barnabas.base.disk import Buffer, Disk
 from barnabas.base.errors import ApiError
@@ -41,7 +42,7 @@ def file_stem(directory: str, offset: int) -> str:
 
 
 class SealedSegmentCache:
-    """Bounds what sealed segments of all logs hold in memory and open at one time; least recently used go first.
+    """Bounds what sealed segments of all logs hold in memory and open; least recently used go first.
 
     Args:
         index_bytes_max: bytes of index entries.
@@ -80,10 +81,12 @@ class LogSegment:
 
     Args:
         directory: the partition's directory.
-        size: bytes of the file that hold batches.
         created_ms: wall time, rolls segments whose records have no timestamp.
         index_interval_bytes: see LogConfig.
         jitter_ms: drawn from segment.jitter.ms; makes this segment roll so much earlier.
+
+    Attributes:
+        size: bytes of the file that hold batches; whoever opens an existing one sets it.
     """
 
     __slots__ = (
@@ -116,7 +119,6 @@ class LogSegment:
         cache: SealedSegmentCache,
         directory: str,
         base_offset: int,
-        size: int,
         created_ms: int,
         index_interval_bytes: int,
         jitter_ms: int,
@@ -125,7 +127,7 @@ class LogSegment:
         self._cache = cache
         self.directory = directory
         self.base_offset = base_offset
-        self.size = size
+        self.size = 0
         self.created_ms = created_ms
         self.index_interval_bytes = index_interval_bytes
         self.jitter_ms = jitter_ms
@@ -142,25 +144,19 @@ class LogSegment:
         self._recent_offsets = array("q")
         self._recent_positions = array("q")
 
-    @classmethod
-    def create(
-        cls, *, disk: Disk, cache: SealedSegmentCache, directory: str, base_offset: int,
-        created_ms: int, index_interval_bytes: int, jitter_ms: int,
-    ) -> "LogSegment":  # fmt: skip
-        """Make the files of an empty segment; what lies there under the same name is emptied."""
-        segment = cls(
-            disk=disk, cache=cache, directory=directory, base_offset=base_offset, size=0,
-            created_ms=created_ms, index_interval_bytes=index_interval_bytes, jitter_ms=jitter_ms,
-        )  # fmt: skip
-        file = disk.open(segment.path(LOG_SUFFIX), create=True)
+    def create_files(self) -> None:
+        """Make the segment's files, empty; what lies there under the same names is emptied.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        file = self._disk.open(self.path(LOG_SUFFIX), create=True)
         if file.size():
             file.truncate(0)
-        segment._leased = LeasedFile(file)
-        segment.reset_indexes()
-        segment.write_indexes(even_if_empty=True)
-        segment._max_timestamp = NO_TIMESTAMP
-        segment._recent_floor = base_offset - 1
-        return segment
+        self._leased = LeasedFile(file)
+        self.reset_indexes()
+        self.write_indexes(even_if_empty=True)
+        self.remember_from(self.base_offset)
 
     def __repr__(self) -> str:
         return f"LogSegment({self.path('')}, {self.size} bytes)"
@@ -328,10 +324,8 @@ class LogSegment:
         try:
             self.size = position + file.write_at(position, parts)
         except OSError:
-            try:
+            with suppress(OSError):  # the first error tells more; recovery cuts what is left behind `size`
                 file.truncate(position)
-            except OSError:
-                pass  # the first error tells more; recovery cuts what is left behind `size`
             raise
         return position
 
@@ -402,10 +396,19 @@ class LogSegment:
 
     # Indexes on disk, flushing, closing ----------------------------------------------------------
 
-    def seal(self) -> None:
-        """Finish the indexes of a segment that gets no more batches, and write them (not synced)."""
-        self.time_index.maybe_append(self.max_timestamp, self._max_timestamp_offset)
+    def finish_indexes(self) -> None:
+        """Give the time index its last entry and write the indexes, not synced."""
+        if self.size:
+            self.time_index.maybe_append(self.max_timestamp, self._max_timestamp_offset)
         self.write_indexes()
+
+    def seal(self) -> None:
+        """Finish the indexes of a segment that gets no more batches."""
+        self.finish_indexes()
+        self.mark_sealed()
+
+    def mark_sealed(self) -> None:
+        """Say that the segment gets no more batches and its indexes are on disk."""
         self.sealed = True
         self._cache.touch(self)
 
@@ -477,13 +480,6 @@ class LogSegment:
         for head in batch_scan.read_heads(self.leased.file, start, self.size):
             offset = head.last_offset + 1
         return offset
-
-    def close(self) -> None:
-        """Write the indexes, finished, and let go of the file; leases keep it open (F22)."""
-        if self._time_index is not None and self._max_timestamp is not None:
-            self._time_index.maybe_append(self._max_timestamp, self._max_timestamp_offset)
-        self.write_indexes()
-        self.abandon()
 
     def abandon(self) -> None:
         """Let go of the file without writing anything: it is deleted, or its disk has failed."""

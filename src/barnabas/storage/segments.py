@@ -47,6 +47,11 @@ class Segments:
         return self._segments[-1]
 
     @property
+    def before_active(self) -> LogSegment:
+        """The last but one."""
+        return self._segments[-2]
+
+    @property
     def base_offsets(self) -> list[int]:
         """Ascending; not to be changed."""
         return self._bases

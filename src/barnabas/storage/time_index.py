@@ -83,7 +83,7 @@ class TimeIndex:
             self._offsets.append(offset - self.base_offset)
 
     def lookup(self, timestamp: int) -> tuple[int, int]:
-        """Return (timestamp, offset) of the last entry at or below `timestamp`; (-1, base offset) when none is."""
+        """Return (timestamp, offset) of the last entry at or below `timestamp`, or (-1, base offset)."""
         at = bisect_right(self._timestamps, timestamp) - 1
         if at < 0:
             return NO_TIMESTAMP, self.base_offset

@@ -78,7 +78,11 @@ class TransactionIndex:
         self._entries.append(entry)
 
     def collect(self, fetch_offset: int, upper_offset: int, found: list[AbortedTransaction]) -> bool:
-        """Add to `found` what a read of [fetch_offset, upper_offset) must know; True when no later segment adds more."""
+        """Add to `found` what a read of [fetch_offset, upper_offset) must know.
+
+        Returns:
+            True when no later segment can add more.
+        """
         for entry in self._entries:
             if entry.last_offset >= fetch_offset and entry.first_offset < upper_offset:
                 found.append(entry)

@@ -1,0 +1,101 @@
+"""Making a log's segments and taking them away."""
+
+from collections.abc import Callable
+
+from barnabas.base.clock import Clock
+from barnabas.base.disk import Disk
+from barnabas.storage.deletions import PendingDeletions
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
+from barnabas.storage.segment import RELATIVE_OFFSET_MAX, LogSegment, SealedSegmentCache
+from barnabas.storage.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
+
+
+class SegmentFactory:
+    """What one log's segments share.
+
+    Args:
+        path: the partition's directory.
+        random_below: draws the jitter of each segment (Entropy.random_below).
+    """
+
+    __slots__ = ("_cache", "_deletions", "_random_below", "clock", "disk", "path")
+
+    def __init__(
+        self,
+        *,
+        disk: Disk,
+        path: str,
+        clock: Clock,
+        cache: SealedSegmentCache,
+        deletions: PendingDeletions,
+        random_below: Callable[[int], int],
+    ) -> None:
+        self.disk = disk
+        self.path = path
+        self.clock = clock
+        self._cache = cache
+        self._deletions = deletions
+        self._random_below = random_below
+
+    def existing(self, base_offset: int, config: LogConfig) -> LogSegment:
+        """Return a segment whose file is there.
+
+        Raises:
+            OSError: it cannot be opened.
+        """
+        segment = self._make(base_offset, config)
+        segment.size = segment.leased.file.size()
+        return segment
+
+    def new(self, base_offset: int, config: LogConfig) -> LogSegment:
+        """Make the files of an empty segment.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        segment = self._make(base_offset, config)
+        segment.create_files()
+        return segment
+
+    def _make(self, base_offset: int, config: LogConfig) -> LogSegment:
+        jitter_below = min(config.segment_jitter_ms, config.segment_ms)
+        return LogSegment(
+            disk=self.disk,
+            cache=self._cache,
+            directory=self.path,
+            base_offset=base_offset,
+            created_ms=self.clock.wall_ms(),
+            index_interval_bytes=config.index_interval_bytes,
+            jitter_ms=self._random_below(jitter_below) if jitter_below > 0 else 0,
+        )
+
+    def take_away(self, segment: LogSegment, config: LogConfig) -> None:
+        """Rename a segment's files; they are unlinked after file.delete.delay.ms.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        due_ms = self.clock.monotonic_ms() + config.file_delete_delay_ms
+        for path in segment.mark_deleted():
+            self._deletions.add(path, due_ms)
+
+
+def roll_is_due(
+    segment: LogSegment, config: LogConfig, *, now_ms: int, size: int, last_offset: int, max_timestamp: int
+) -> bool:
+    """Whether batches must go to a new segment.
+
+    Args:
+        size, last_offset, max_timestamp: of the batches.
+    """
+    return (
+        segment.size > config.segment_bytes - size
+        or (
+            segment.size > 0
+            and segment.time_waited_for_roll(now_ms, max_timestamp) > config.roll_ms - segment.jitter_ms
+        )
+        or len(segment.offset_index) >= config.segment_index_bytes // OFFSET_ENTRY_BYTES
+        or len(segment.time_index) >= config.segment_index_bytes // TIME_ENTRY_BYTES - 1
+        or last_offset - segment.base_offset > RELATIVE_OFFSET_MAX
+    )
