@@ -21,9 +21,8 @@ On purpose different from Apache Kafka 4.4:
 - At most RECORD_ERRORS_MAX record errors are named.
 """
 
-from dataclasses import dataclass
-
 from barnabas.base import limits
+from barnabas.base.dataclass import dataclass
 from barnabas.base.disk import Buffer
 from barnabas.base.errors import ApiError, DecodeError, ErrorCode
 from barnabas.protocol.compression import Codec, compress, decompress

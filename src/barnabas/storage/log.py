@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from barnabas.base.disk import Buffer
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.protocol.record_batch import CONTROL_BIT, TIMESTAMP_TYPE_BIT, TRANSACTIONAL_BIT
-from barnabas.storage import log_read
-from barnabas.storage.append_info import AppendInfo, FetchDataInfo
+from barnabas.storage.append_info import AppendInfo
 from barnabas.storage.checkpoints import LEADER_EPOCH_FILE
 from barnabas.storage.durability import Durability
 from barnabas.storage.flush_work import FlushWork
@@ -23,11 +22,11 @@ from barnabas.storage.incoming_batches import IncomingBatches, stamp_batches, ta
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.offset_lookup import TimestampOffset, find_offset_for_timestamp
+from barnabas.storage.log_reader import LogReader
 from barnabas.storage.offset_metadata import LogOffsetMetadata
 from barnabas.storage.partition_metadata import write_topic_id
 from barnabas.storage.producer_replay import apply_head, rebuild_producers
-from barnabas.storage.producer_state import AppendOrigin, ProducerStates, VerificationState
+from barnabas.storage.producer_state import AppendOrigin, ProducerStates, VerificationState, check_producer
 from barnabas.storage.segment import LogSegment
 from barnabas.storage.segment_factory import SegmentFactory, roll_is_due
 from barnabas.storage.segments import Segments
@@ -35,33 +34,16 @@ from barnabas.storage.segments import Segments
 _MOVES_FIRST_UNSTABLE = TRANSACTIONAL_BIT | CONTROL_BIT
 
 
-class Log:
+class Log(LogReader):
     """The log of one partition; `recovery.open_log` makes it.
 
     Attributes:
-        topic, partition, path: which one and where.
         config: may be replaced at any time; takes effect with the next append.
-        log_start_offset: the first offset that may be read.
         durability: the recovery point and what a flush must do.
         topic_id: 16 bytes, or None for a log without partition.metadata.
     """
 
-    __slots__ = (
-        "_end",
-        "_factory",
-        "_first_unstable",
-        "_topic_id_durable",
-        "config",
-        "directory",
-        "durability",
-        "leader_epochs",
-        "log_start_offset",
-        "partition",
-        "producers",
-        "segments",
-        "topic",
-        "topic_id",
-    )
+    __slots__ = ("_topic_id_durable", "config", "durability", "topic_id")
 
     def __init__(
         self,
@@ -80,55 +62,26 @@ class Log:
         topic_id: bytes | None,
         topic_id_durable: bool,
     ) -> None:
-        self.directory = directory
-        self.topic = topic
-        self.partition = partition
+        super().__init__(
+            directory=directory,
+            topic=topic,
+            partition=partition,
+            factory=factory,
+            segments=segments,
+            leader_epochs=leader_epochs,
+            producers=producers,
+            log_start_offset=log_start_offset,
+            log_end_offset=log_end_offset,
+        )
         self.config = config
-        self.segments = segments
         self.durability = durability
-        self.leader_epochs = leader_epochs
-        self.producers = producers
-        self.log_start_offset = log_start_offset
         self.topic_id = topic_id
         self._topic_id_durable = topic_id_durable
-        self._factory = factory
-        active = segments.active
-        self._end = LogOffsetMetadata(log_end_offset, active.base_offset, active.size)
-        self._first_unstable: LogOffsetMetadata | None = None
-        self._find_first_unstable()
-
-    def __repr__(self) -> str:
-        return f"Log({self.name}, {self.log_start_offset}..{self.log_end_offset})"
-
-    @property
-    def name(self) -> str:
-        """`topic-partition`."""
-        return f"{self.topic}-{self.partition}"
-
-    @property
-    def path(self) -> str:
-        """The partition's directory."""
-        return self._factory.path
-
-    @property
-    def log_end_offset(self) -> int:
-        """The offset the next record gets."""
-        return self._end.message_offset
-
-    @property
-    def log_end_offset_metadata(self) -> LogOffsetMetadata:
-        """The same with its place: the end of the active segment."""
-        return self._end
 
     @property
     def recovery_point(self) -> int:
         """Everything below it was synced."""
         return self.durability.recovery_point
-
-    @property
-    def size(self) -> int:
-        """Bytes of all batches."""
-        return self.segments.size
 
     @property
     def unflushed_messages(self) -> int:
@@ -160,13 +113,9 @@ class Log:
         Raises:
             ApiError: RECORD_LIST_TOO_LARGE, the errors of P4, KAFKA_STORAGE_ERROR. Nothing is appended then.
         """
-        incoming = stamp_batches((parts,), self._end.message_offset, leader_epoch)
-        head = incoming.heads[0]
-        if head.producer_id >= 0:
-            repeated = self._check_producer(incoming, 0, origin, verification)
-            if repeated is not None:
-                return repeated
-        return self._write(incoming)
+        return self._append_checked(
+            stamp_batches((parts,), self._end.message_offset, leader_epoch), origin, verification
+        )
 
     def append_batches(
         self, batches: Sequence[Sequence[Buffer]], *, leader_epoch: int, origin: AppendOrigin
@@ -178,13 +127,9 @@ class Log:
         """
         if origin is AppendOrigin.CLIENT and len(batches) > 1:
             raise ApiError(ErrorCode.INVALID_RECORD, "a client appends one batch at a time")
-        incoming = stamp_batches(batches, self._end.message_offset, leader_epoch)
-        for number, head in enumerate(incoming.heads):
-            if head.producer_id >= 0:
-                repeated = self._check_producer(incoming, number, origin, None)
-                if repeated is not None:
-                    return repeated
-        return self._write(incoming)
+        return self._append_checked(
+            stamp_batches(batches, self._end.message_offset, leader_epoch), origin, None
+        )
 
     def append_as_follower(self, records: Buffer) -> AppendInfo:
         """Append whole batches as a leader sent them: offsets and leader epochs stay.
@@ -195,34 +140,25 @@ class Log:
         """
         return self._write(take_batches(records, self._end.message_offset))
 
-    def _check_producer(
-        self,
-        incoming: IncomingBatches,
-        number: int,
-        origin: AppendOrigin,
-        verification: VerificationState | None,
-    ) -> AppendInfo | None:
-        """Refuse what a producer may not append (P4); return the first outcome of a repeated batch."""
-        head = incoming.heads[number]
-        if head.is_control:
-            marker = incoming.markers.get(number)
-            if marker is not None:
-                self.producers.check_marker(head, marker, origin)
-            return None
-        if origin is AppendOrigin.CLIENT:
-            repeated = self.producers.find_duplicate(head)
-            if repeated is not None:
-                return AppendInfo(
-                    first_offset=repeated.first_offset,
-                    last_offset=repeated.last_offset,
-                    max_timestamp=repeated.timestamp,
-                    log_append_time_ms=repeated.timestamp,
-                    log_start_offset=self.log_start_offset,
-                    bytes_appended=0,
-                    duplicate=True,
+    def _append_checked(
+        self, incoming: IncomingBatches, origin: AppendOrigin, verification: VerificationState | None
+    ) -> AppendInfo:
+        for number, head in enumerate(incoming.heads):
+            if head.producer_id >= 0:
+                repeated = check_producer(
+                    self.producers, head, incoming.markers.get(number), origin, verification
                 )
-        self.producers.check(head, origin, verification)
-        return None
+                if repeated is not None:
+                    return AppendInfo(
+                        first_offset=repeated.first_offset,
+                        last_offset=repeated.last_offset,
+                        max_timestamp=repeated.timestamp,
+                        log_append_time_ms=repeated.timestamp,
+                        log_start_offset=self.log_start_offset,
+                        bytes_appended=0,
+                        duplicate=True,
+                    )
+        return self._write(incoming)
 
     def _write(self, incoming: IncomingBatches) -> AppendInfo:
         """Roll if due, write, and account for what was written; the batches were checked."""
@@ -258,14 +194,8 @@ class Log:
         if next_offset - self.durability.recovery_point >= self.config.flush_messages:
             self.flush()
         append_time_ms = last.max_timestamp if last.attributes & TIMESTAMP_TYPE_BIT else -1
-        return AppendInfo(
-            heads[0].base_offset,
-            last.last_offset,
-            max_timestamp,
-            append_time_ms,
-            self.log_start_offset,
-            incoming.size,
-        )
+        first_offset, start, size = heads[0].base_offset, self.log_start_offset, incoming.size
+        return AppendInfo(first_offset, last.last_offset, max_timestamp, append_time_ms, start, size)
 
     def _write_topic_id(self) -> None:
         if self.topic_id is not None:
@@ -331,139 +261,6 @@ class Log:
         self.producers.map_end_offset = base_offset
         self.producers.take_snapshot()
         return segment
-
-    # Reading -----------------------------------------------------------------------------------
-
-    def read(
-        self,
-        start_offset: int,
-        bound: LogOffsetMetadata,
-        max_bytes: int,
-        *,
-        min_one_message: bool = False,
-        include_aborted: bool = False,
-    ) -> FetchDataInfo:
-        """Return where `start_offset` lies and a slice of one segment from there (F14, F18-F23).
-
-        Args:
-            bound: exclusive: the log's end, HW, or LSO for read_committed (KIP-98). Nothing is read up to
-                one without a place: convert it by `offset_metadata` first (F20).
-            max_bytes: the slice may end inside a batch there.
-            min_one_message: the first batch is whole even above max_bytes (KIP-74).
-            include_aborted: tell the aborted transactions of the range (F17).
-
-        Raises:
-            ApiError: OFFSET_OUT_OF_RANGE outside of [log start, log end], CORRUPT_MESSAGE for a damaged
-                segment, KAFKA_STORAGE_ERROR.
-        """
-        directory = self.directory
-        if directory.failure is not None:
-            directory.check()
-        if not self.log_start_offset <= start_offset <= self._end.message_offset:
-            raise self._out_of_range(start_offset)
-        segment: LogSegment | None = None
-        if start_offset >= bound.message_offset:
-            place = bound if start_offset == bound.message_offset else self.offset_metadata(start_offset)
-            data = FetchDataInfo(place)
-        else:
-            try:
-                found = self._find(start_offset)
-                if found is None:
-                    data = FetchDataInfo(self._end)
-                else:
-                    segment, position, size = found
-                    data = log_read.cut_slice(
-                        segment,
-                        LogOffsetMetadata(start_offset, segment.base_offset, position),
-                        first_batch_size=size,
-                        bound=bound,
-                        max_bytes=max_bytes,
-                        min_one_message=min_one_message,
-                    )
-            except OSError as error:
-                raise directory.failed(error, f"reading {self.name}") from error
-        if include_aborted:
-            self._add_aborted(data, segment)
-        return data
-
-    def _find(self, offset: int) -> tuple[LogSegment, int, int] | None:
-        """Return segment, position and size of the first batch that reaches `offset`, or None (F18)."""
-        segment = self.segments.floor(offset)
-        while segment is not None:
-            found = segment.find(offset)
-            if found is not None:
-                return segment, found[0], found[1]
-            segment = self.segments.higher(segment.base_offset)
-        return None
-
-    def _add_aborted(self, data: FetchDataInfo, segment: LogSegment | None) -> None:
-        data.aborted_transactions = []
-        if data.records is not None:
-            assert segment is not None
-            try:
-                data.aborted_transactions = log_read.aborted_transactions(
-                    self.segments, segment, data, self._end.message_offset
-                )
-            except OSError as error:
-                data.records.release()
-                raise self.directory.failed(error, f"reading {self.name}") from error
-
-    def offset_metadata(self, offset: int) -> LogOffsetMetadata:
-        """Return an offset with the place of the batch that holds it, or of the next one behind a gap.
-
-        Raises:
-            ApiError: OFFSET_OUT_OF_RANGE outside of [log start, log end], KAFKA_STORAGE_ERROR.
-        """
-        if offset == self._end.message_offset:
-            return self._end
-        if not self.log_start_offset <= offset < self._end.message_offset:
-            raise self._out_of_range(offset)
-        try:
-            found = self._find(offset)
-        except OSError as error:
-            raise self.directory.failed(error, f"reading {self.name}") from error
-        return self._end if found is None else LogOffsetMetadata(offset, found[0].base_offset, found[1])
-
-    def _out_of_range(self, offset: int) -> ApiError:
-        return ApiError(
-            ErrorCode.OFFSET_OUT_OF_RANGE,
-            f"offset {offset} of {self.name}, which holds {self.log_start_offset} to {self.log_end_offset}",
-        )
-
-    def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """Answer ListOffsets by time: the first record at or after `timestamp`, or a special time.
-
-        Args:
-            timestamp: milliseconds, or -1 latest, -2 earliest, -3 the largest timestamp (KIP-734), -4
-                earliest local, -5 latest tiered, -6 earliest pending upload; the last two are at -1 here.
-
-        Raises:
-            ApiError: KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE; UNSUPPORTED_VERSION for other negative times.
-        """
-        self.directory.check()
-        try:
-            return find_offset_for_timestamp(self, timestamp)
-        except OSError as error:
-            raise self.directory.failed(error, f"reading {self.name}") from error
-
-    # Transactions ------------------------------------------------------------------------------
-
-    @property
-    def first_unstable_offset(self) -> LogOffsetMetadata | None:
-        """Where the first transaction begins whose marker is missing or not below the HW (F5)."""
-        return self._first_unstable
-
-    def high_watermark_advanced(self, high_watermark: int) -> None:
-        """Tell the log the new high watermark; `first_unstable_offset` may move."""
-        if self._first_unstable is not None:
-            self.producers.high_watermark_advanced(high_watermark)
-            self._find_first_unstable()
-
-    def _find_first_unstable(self) -> None:
-        first = self.producers.first_unstable()
-        if first is not None and (first.message_offset_only or first.message_offset < self.log_start_offset):
-            first = self.offset_metadata(max(first.message_offset, self.log_start_offset))
-        self._first_unstable = first
 
     # Flushing and closing ------------------------------------------------------------------------
 
@@ -635,13 +432,12 @@ class Log:
             ApiError: KAFKA_STORAGE_ERROR.
         """
         self.directory.check()
-        if offset <= self.log_start_offset:
-            return
-        assert offset <= self._end.message_offset, f"{self.name} ends before {offset}"
-        self.log_start_offset = offset
-        self.leader_epochs.truncate_from_start(offset)
-        self.producers.log_start_advanced(offset)
-        self._find_first_unstable()
+        if offset > self.log_start_offset:
+            assert offset <= self._end.message_offset, f"{self.name} ends before {offset}"
+            self.log_start_offset = offset
+            self.leader_epochs.truncate_from_start(offset)
+            self.producers.log_start_advanced(offset)
+            self._find_first_unstable()
         self.delete_segments_before_start()
 
     def delete_segments_before_start(self) -> int:
@@ -652,7 +448,11 @@ class Log:
             if higher is None or higher.base_offset > self.log_start_offset:
                 break
             gone.append(segment)
-        self._delete(gone)
+        try:
+            for segment in gone:
+                self._take_away(segment, snapshot=True)
+        except OSError as error:
+            raise self.directory.failed(error, f"deleting segments of {self.name}") from error
         return len(gone)
 
     def delete_oldest_segments(self, segments: Sequence[LogSegment]) -> None:
@@ -669,21 +469,8 @@ class Log:
         if segments[-1] is self.segments.active:
             self.roll()
         higher = self.segments.higher(segments[-1].base_offset)
-        if higher is None:
-            return  # an empty active segment stays
-        if higher.base_offset > self.log_start_offset:
-            self.log_start_offset = higher.base_offset
-            self.leader_epochs.truncate_from_start(higher.base_offset)
-            self.producers.log_start_advanced(higher.base_offset)
-            self._find_first_unstable()
-        self._delete(list(segments))
-
-    def _delete(self, segments: list[LogSegment]) -> None:
-        try:
-            for segment in segments:
-                self._take_away(segment, snapshot=True)
-        except OSError as error:
-            raise self.directory.failed(error, f"deleting segments of {self.name}") from error
+        if higher is not None:  # else the active one is empty and stays
+            self.advance_log_start(higher.base_offset)
 
     def _take_away(self, segment: LogSegment, *, snapshot: bool) -> None:
         """Rename the files of a segment, which are unlinked later, and drop the snapshot at its base."""
@@ -708,14 +495,3 @@ class Log:
             segment.directory = path
         self.producers.move(path)
         self.leader_epochs.move(f"{path}/{LEADER_EPOCH_FILE}")
-
-    def statistics(self) -> dict[str, int]:
-        """Figures for metrics: offsets, bytes, segments, producers."""
-        return {
-            "log_start_offset": self.log_start_offset,
-            "log_end_offset": self._end.message_offset,
-            "recovery_point": self.recovery_point,
-            "size_bytes": self.size,
-            "segments": len(self.segments),
-            "producers": len(self.producers.producers),
-        }

@@ -7,8 +7,9 @@ have to parse and default on its own, on the hot path.
 Units are those of the config's name. -1 means unbounded where Kafka says so.
 """
 
-from dataclasses import dataclass
 from enum import Enum
+
+from barnabas.base.dataclass import dataclass
 
 INT64_MAX = 2**63 - 1
 

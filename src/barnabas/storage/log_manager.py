@@ -7,20 +7,18 @@ through an injected `run_blocking`, so that they may run on a helper thread. `__
 to the metadata layer and is passed over.
 """
 
-import json
 import logging
-import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from barnabas.base.clock import Clock
-from barnabas.base.disk import Disk, DiskFile, write_file_durably
+from barnabas.base.dataclass import dataclass
+from barnabas.base.disk import Disk, DiskFile
 from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.storage import checkpoints, retention
+from barnabas.storage import checkpoints, directory_checkpoints, retention
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
-from barnabas.storage.flush_work import FlushWork
+from barnabas.storage.flush_scheduler import FlushScheduler, RunBlocking, run_inline
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import INT64_MAX, LogConfig
 from barnabas.storage.log_directory import LogDirectory
@@ -39,27 +37,7 @@ from barnabas.storage.segment_check import UnsupportedLogError
 log = logging.getLogger(__name__)
 
 LOCK_FILE = ".lock"
-CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 METADATA_PARTITION = TopicPartition("__cluster_metadata", 0)
-
-_CHECKPOINT_FILES = (
-    checkpoints.RECOVERY_POINT_FILE,
-    checkpoints.LOG_START_OFFSET_FILE,
-    checkpoints.HIGH_WATERMARK_FILE,
-)
-
-RunBlocking = Callable[[Callable[[], None], Callable[[OSError | None], None]], None]
-"""`run_blocking(work, done)`: run `work` off the loop, then call `done` on it with the OSError, if any."""
-
-
-def run_inline(work: Callable[[], None], done: Callable[[OSError | None], None]) -> None:
-    """Run blocking work at once, for tests and tools."""
-    try:
-        work()
-    except OSError as error:
-        done(error)
-    else:
-        done(None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +91,7 @@ class LogManager:
         self._config_for = config_for
         self._config = config or LogManagerConfig()
         self._on_directory_failure = on_directory_failure
-        self._run_blocking = run_blocking
+        self._flushes = FlushScheduler(run_blocking)
         self.directories = [LogDirectory(disk, path, self._directory_failed) for path in directories]
         self.logs: dict[TopicPartition, Log] = {}
         self.high_watermarks: dict[tuple[str, int], int] = {}
@@ -124,7 +102,6 @@ class LogManager:
         # What the checkpoints say of unopened logs, to say it again.
         self._unopened_starts: dict[str, dict[TopicPartition, int | None]] = {p: {} for p in directories}
         self._stale: set[TopicPartition] = set()  # on disk in a checkpoint, but their logs are gone
-        self._flushing: set[TopicPartition] = set()
         self._started = False
         now_ms = clock.monotonic_ms()
         self._due_ms = {chore: now_ms + interval_ms for chore, interval_ms in self._chores()}
@@ -152,7 +129,7 @@ class LogManager:
             return
         for directory in self.directories:
             try:
-                _make_dirs_durably(self._disk, directory.path)
+                directory_checkpoints.make_dirs_durably(self._disk, directory.path)
                 lock = self._disk.lock(f"{directory.path}/{LOCK_FILE}")
             except OSError as error:
                 directory.failed(error, f"locking {directory.path}")
@@ -191,14 +168,10 @@ class LogManager:
 
     def _load(self, directory: LogDirectory, progress: Progress | None) -> None:
         disk, root = self._disk, directory.path
-        clean = disk.exists(f"{root}/{CLEAN_SHUTDOWN_FILE}")
-        if clean:
-            # Before anything is written: a crash from now on must not be taken for a clean stop.
-            disk.unlink(f"{root}/{CLEAN_SHUTDOWN_FILE}")
-            disk.sync_dir(root)
-        recovery_points = self._read_offsets(directory, checkpoints.RECOVERY_POINT_FILE)
-        starts = self._read_offsets(directory, checkpoints.LOG_START_OFFSET_FILE)
-        high_watermarks = self._read_offsets(directory, checkpoints.HIGH_WATERMARK_FILE)
+        clean = directory_checkpoints.take_clean_marker(directory)
+        recovery_points = directory_checkpoints.read(directory, checkpoints.RECOVERY_POINT_FILE)
+        starts = directory_checkpoints.read(directory, checkpoints.LOG_START_OFFSET_FILE)
+        high_watermarks = directory_checkpoints.read(directory, checkpoints.HIGH_WATERMARK_FILE)
         lowered = False
         for name in disk.list_dir(root):
             key = parse_name(name)
@@ -238,14 +211,6 @@ class LogManager:
         log.error("%s is not opened: %s", key, reason)
         self.unopened[key] = reason
         self._unopened_starts[directory.path][key] = log_start_offset
-
-    def _read_offsets(self, directory: LogDirectory, name: str) -> dict[TopicPartition, int]:
-        """Read a checkpoint; a damaged one counts as absent, which is always safe: more is checked then."""
-        try:
-            return checkpoints.read_offsets(self._disk, f"{directory.path}/{name}")
-        except checkpoints.CheckpointError as error:
-            log.warning("%s; it is taken for absent", error)
-            return {}
 
     def _pass_over(self, directory: LogDirectory, name: str) -> None:
         path = f"{directory.path}/{name}"
@@ -397,37 +362,17 @@ class LogManager:
                     directory.failed(error, doing)
 
     def _write_recovery_points(self, directory: LogDirectory) -> None:
-        logs = self.logs_of(directory)
-        for known in logs.values():
-            known.leader_epochs.persist(self._disk)
-        path = f"{directory.path}/{checkpoints.RECOVERY_POINT_FILE}"
-        checkpoints.write_offsets(
-            self._disk, path, {key: known.recovery_point for key, known in logs.items()}
-        )
+        directory_checkpoints.write_recovery_points(directory, self.logs_of(directory))
 
     def _write_log_starts(self, directory: LogDirectory) -> None:
-        starts = {
-            key: known.log_start_offset
-            for key, known in self.logs_of(directory).items()
-            if known.log_start_offset > known.segments.first.base_offset
-        }
-        for key, offset in self._unopened_starts[directory.path].items():
-            if offset is not None:
-                starts[key] = offset
-        path = f"{directory.path}/{checkpoints.LOG_START_OFFSET_FILE}"
-        checkpoints.write_offsets(self._disk, path, starts)
+        directory_checkpoints.write_log_starts(
+            directory, self.logs_of(directory), self._unopened_starts[directory.path]
+        )
 
     def _write_high_watermarks(
         self, directory: LogDirectory, high_watermarks: Mapping[tuple[str, int], int]
     ) -> None:
-        here = {}
-        for name, high_watermark in high_watermarks.items():
-            key = TopicPartition(*name)
-            known = self.logs.get(key)
-            if known is not None and known.directory is directory:
-                here[key] = high_watermark
-        path = f"{directory.path}/{checkpoints.HIGH_WATERMARK_FILE}"
-        checkpoints.write_offsets(self._disk, path, here)
+        directory_checkpoints.write_high_watermarks(directory, self.logs_of(directory), high_watermarks)
 
     def _recovery_point_lowered(self, changed: Log) -> None:
         try:
@@ -455,7 +400,7 @@ class LogManager:
             "log_starts": self.checkpoint_log_starts,
             "retention": self.delete_expired_segments,
             "producers": self._expire_producers,
-            "flush": lambda: self._flush_due(now_ms),
+            "flush": lambda: self._flushes.flush_due(self.logs, now_ms),
         }
         for chore, interval_ms in self._chores():
             if now_ms >= self._due_ms[chore]:
@@ -478,37 +423,6 @@ class LogManager:
         now_ms = self._clock.wall_ms()
         for known in self.logs.values():
             known.producers.remove_expired(now_ms)
-
-    def _flush_due(self, now_ms: int) -> None:
-        """Flush sealed segments, which bounds what a crash makes us check, and logs whose flush.ms is up."""
-        for key, known in self.logs.items():
-            if key in self._flushing or not known.directory.online:
-                continue
-            if (
-                known.unflushed_messages
-                and now_ms - known.durability.last_flushed_ms >= known.config.flush_ms
-            ):
-                self._flush(key, known, None)
-            elif known.rolled_unflushed:
-                self._flush(key, known, known.segments.active.base_offset)
-
-    def _flush(self, key: TopicPartition, flushed: Log, up_to_offset: int | None) -> None:
-        try:
-            work = flushed.begin_flush(up_to_offset)
-        except ApiError as error:
-            log.error("flushing %s: %s", key, error)
-            return
-        if work is None:
-            return
-        self._flushing.add(key)
-        self._run_blocking(work.run, lambda error: self._flushed(key, flushed, work, error))
-
-    def _flushed(self, key: TopicPartition, flushed: Log, work: FlushWork, error: OSError | None) -> None:
-        self._flushing.discard(key)
-        try:
-            flushed.finish_flush(work, error)
-        except ApiError as failure:
-            log.error("flushing %s: %s", key, failure)
 
     # Stop --------------------------------------------------------------------------------------
 
@@ -538,7 +452,7 @@ class LogManager:
                     # A marker would say that what was never opened can be trusted.
                     clean = clean and not self._unopened_starts[directory.path]
                     if clean:
-                        self._write_marker(directory, broker_epoch)
+                        directory_checkpoints.write_clean_marker(directory, broker_epoch)
                 except OSError as error:
                     directory.failed(error, "stopping")
                     clean = False
@@ -547,11 +461,6 @@ class LogManager:
         self._unlock()
         self._started = False
         return all_clean
-
-    def _write_marker(self, directory: LogDirectory, broker_epoch: int) -> None:
-        # Kafka's own line has no spaces.
-        marker = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
-        write_file_durably(self._disk, f"{directory.path}/{CLEAN_SHUTDOWN_FILE}", marker.encode("ascii"))
 
     def release(self) -> None:
         """Close everything without flushing or a marker: for a start that failed."""
@@ -586,15 +495,3 @@ class LogManager:
             "pending_deletions": len(self._deletions),
             **{f"sealed_{name}": value for name, value in self._cache.statistics().items()},
         }
-
-
-def _make_dirs_durably(disk: Disk, path: str) -> None:
-    """Make a directory and its parents such that none of them is lost in a power failure."""
-    missing = []
-    while path and not disk.is_dir(path):
-        missing.append(path)
-        path = os.path.dirname(path)
-    if missing:
-        disk.make_dirs(missing[0])
-        for made in reversed(missing):
-            disk.sync_dir(os.path.dirname(made) or ".")

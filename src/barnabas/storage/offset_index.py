@@ -11,7 +11,9 @@ import sys
 from array import array
 from bisect import bisect_left, bisect_right
 
-from barnabas.base.disk import Disk
+from barnabas.base.disk import Disk, DiskFile
+from barnabas.protocol.record_batch import HEADER_BYTES
+from barnabas.storage.batch_scan import parse_head
 
 ENTRY_BYTES = 8
 _LITTLE = sys.byteorder == "little"
@@ -136,3 +138,19 @@ class OffsetIndex:
         finally:
             file.close()
         self._written = len(self._offsets)
+
+
+def last_entry_fits(index: OffsetIndex, file: DiskFile, size: int) -> bool:
+    """Whether the last entry points at the batch it should; earlier damage shows when it is used.
+
+    Args:
+        file, size: the segment's log file and how much of it holds batches.
+    """
+    offset, position = index.last_entry()
+    if position == 0:
+        return True
+    if position + HEADER_BYTES > size:
+        return False
+    header = file.read_at(position, HEADER_BYTES)
+    head = parse_head(header, 0, position) if len(header) == HEADER_BYTES else None
+    return head is not None and head.last_offset == offset

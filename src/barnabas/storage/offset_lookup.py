@@ -13,7 +13,7 @@ from barnabas.storage.batch_scan import BatchPlace, corrupt, find_timestamp
 from barnabas.storage.segment import LogSegment
 
 if TYPE_CHECKING:
-    from barnabas.storage.log import Log
+    from barnabas.storage.log_reader import LogReader
 
 LATEST_TIMESTAMP = -1
 EARLIEST_TIMESTAMP = -2
@@ -34,7 +34,7 @@ class TimestampOffset(NamedTuple):
     leader_epoch: int
 
 
-def find_offset_for_timestamp(log: "Log", timestamp: int) -> TimestampOffset | None:
+def find_offset_for_timestamp(log: "LogReader", timestamp: int) -> TimestampOffset | None:
     """See `Log.offset_for_timestamp`. None: no record is that late."""
     epochs = log.leader_epochs
     if timestamp >= 0:
@@ -52,7 +52,7 @@ def find_offset_for_timestamp(log: "Log", timestamp: int) -> TimestampOffset | N
     raise ApiError(ErrorCode.UNSUPPORTED_VERSION, f"no offset is known for timestamp {timestamp}")
 
 
-def _first_at_or_after(log: "Log", timestamp: int) -> TimestampOffset | None:
+def _first_at_or_after(log: "LogReader", timestamp: int) -> TimestampOffset | None:
     # A segment without timestamps counts with its file's mtime here, as in retention, and finds nothing.
     for segment in log.segments:
         if segment.largest_timestamp >= timestamp:
@@ -71,7 +71,7 @@ def _search_segment(segment: LogSegment, timestamp: int, from_offset: int) -> Ti
     return None
 
 
-def _of_max_timestamp(log: "Log") -> TimestampOffset | None:
+def _of_max_timestamp(log: "LogReader") -> TimestampOffset | None:
     """KIP-734: the first record that has the largest timestamp of the log."""
     latest: LogSegment | None = None
     for segment in log.segments:

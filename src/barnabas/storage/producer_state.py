@@ -8,7 +8,6 @@ takes a producer with an open transaction.
 """
 
 import logging
-from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 from enum import Enum
@@ -21,16 +20,11 @@ from barnabas.protocol.record_batch import parse_header, parse_records
 from barnabas.storage import producer_snapshot
 from barnabas.storage.batch_scan import BatchHead
 from barnabas.storage.offset_metadata import LogOffsetMetadata
+from barnabas.storage.producer_entry import NO_EPOCH, SEQUENCE_MAX, BatchMetadata, ProducerState
 from barnabas.storage.producer_snapshot import SnapshotEntry
 from barnabas.storage.segment import file_stem
 
 log = logging.getLogger(__name__)
-
-BATCHES_REMEMBERED = 5
-"""Duplicates are recognised that far back; producers keep at most five requests in flight."""
-NO_EPOCH = -1
-NO_SEQUENCE = -1
-SEQUENCE_MAX = 2**31 - 1
 
 
 class AppendOrigin(Enum):
@@ -40,23 +34,6 @@ class AppendOrigin(Enum):
     COORDINATOR = "coordinator"
     REPLICATION = "replication"
     RAFT_LEADER = "raft_leader"
-
-
-class BatchMetadata(NamedTuple):
-    """One of a producer's last batches."""
-
-    last_sequence: int
-    last_offset: int
-    offset_delta: int
-    timestamp: int
-
-    @property
-    def first_offset(self) -> int:
-        return self.last_offset - self.offset_delta
-
-    @property
-    def first_sequence(self) -> int:
-        return (self.last_sequence - self.offset_delta) & SEQUENCE_MAX
 
 
 class EndTransactionMarker(NamedTuple):
@@ -73,60 +50,6 @@ class CompletedTransaction(NamedTuple):
     first_offset: int
     last_offset: int
     aborted: bool
-
-
-class ProducerState:
-    """One producer.
-
-    Attributes:
-        batches: its last five at most, oldest first.
-        txn_first_offset: where its open transaction began, None without one.
-    """
-
-    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp", "producer_id", "txn_first_offset")
-
-    def __init__(self, producer_id: int) -> None:
-        self.producer_id = producer_id
-        self.epoch = NO_EPOCH
-        self.batches: deque[BatchMetadata] = deque(maxlen=BATCHES_REMEMBERED)
-        self.coordinator_epoch = -1
-        self.last_timestamp = -1
-        self.txn_first_offset: int | None = None
-
-    @property
-    def last_sequence(self) -> int:
-        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
-
-    @property
-    def last_offset(self) -> int:
-        return self.batches[-1].last_offset if self.batches else -1
-
-    def raise_epoch(self, epoch: int) -> None:
-        """Take over another epoch; its sequences start anew."""
-        if epoch != self.epoch:
-            self.batches.clear()
-            self.epoch = epoch
-
-    def find_duplicate(self, head: BatchHead) -> BatchMetadata | None:
-        """Return the remembered batch that has this one's epoch and sequences, or None."""
-        if head.producer_epoch == self.epoch:
-            for batch in self.batches:
-                if batch.last_sequence == head.last_sequence and batch.first_sequence == head.base_sequence:
-                    return batch
-        return None
-
-    def snapshot(self) -> SnapshotEntry:
-        last = self.batches[-1] if self.batches else None
-        return SnapshotEntry(
-            self.producer_id,
-            self.epoch,
-            last.last_sequence if last else NO_SEQUENCE,
-            last.last_offset if last else -1,
-            last.offset_delta if last else 0,
-            self.last_timestamp,
-            self.coordinator_epoch,
-            producer_snapshot.NO_OFFSET if self.txn_first_offset is None else self.txn_first_offset,
-        )
 
 
 class VerificationState:
@@ -507,3 +430,27 @@ class ProducerStates:
         """Forget what only concerned records that were deleted."""
         self.high_watermark_advanced(log_start_offset)
         self.map_end_offset = max(self.map_end_offset, log_start_offset)
+
+
+def check_producer(
+    producers: ProducerStates,
+    head: BatchHead,
+    marker: EndTransactionMarker | None,
+    origin: AppendOrigin,
+    verification: VerificationState | None,
+) -> BatchMetadata | None:
+    """Refuse what a producer may not append (P4); return the batch that this one repeats, or None.
+
+    Raises:
+        ApiError: see ProducerStates.check and check_marker.
+    """
+    if head.is_control:
+        if marker is not None:
+            producers.check_marker(head, marker, origin)
+        return None
+    if origin is AppendOrigin.CLIENT:
+        repeated = producers.find_duplicate(head)
+        if repeated is not None:
+            return repeated
+    producers.check(head, origin, verification)
+    return None

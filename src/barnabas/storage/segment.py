@@ -17,7 +17,7 @@ from barnabas.base.errors import ApiError
 from barnabas.base.region import FileSlice, LeasedFile
 from barnabas.protocol.record_batch import HEADER_BYTES
 from barnabas.storage import batch_scan
-from barnabas.storage.offset_index import OffsetIndex
+from barnabas.storage.offset_index import OffsetIndex, last_entry_fits
 from barnabas.storage.time_index import NO_TIMESTAMP, TimeIndex
 from barnabas.storage.transaction_index import TransactionIndex
 
@@ -209,26 +209,11 @@ class LogSegment:
             self._time_index = TimeIndex.load(self._disk, self.path(TIME_INDEX_SUFFIX), self.base_offset)
         except FileNotFoundError:
             self.rebuild_indexes()
-        if not self._indexes_fit():
+        assert self._offset_index is not None
+        if not last_entry_fits(self._offset_index, self.leased.file, self.size):
             self.rebuild_indexes()
         if self.sealed:
             self._cache.touch(self)
-
-    def _indexes_fit(self) -> bool:
-        """Whether the last entries point at what the log holds; any earlier damage shows when it is used."""
-        assert self._offset_index is not None
-        assert self._time_index is not None
-        offset, position = self._offset_index.last_entry()
-        if position + HEADER_BYTES > self.size and self.size:
-            return False
-        if position:
-            header = self.leased.file.read_at(position, HEADER_BYTES)
-            if len(header) < HEADER_BYTES:
-                return False
-            head = batch_scan.parse_head(header, 0, position)
-            if head is None or head.last_offset != offset:
-                return False
-        return self.size > 0 or not len(self._offset_index)
 
     def rebuild_indexes(self) -> None:
         """Make the offset and time index anew from the batch headers, without checking the batches.

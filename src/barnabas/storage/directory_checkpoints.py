@@ -1,0 +1,96 @@
+"""The files in the root of a log directory: offset checkpoints of its logs and the marker of a clean stop.
+
+The marker is taken away before anything else is written, and written after everything else: a crash in
+between is never taken for a clean stop.
+"""
+
+import json
+import logging
+import os
+from collections.abc import Mapping
+
+from barnabas.base.disk import Disk, write_file_durably
+from barnabas.storage import checkpoints
+from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.log import Log
+from barnabas.storage.log_directory import LogDirectory
+
+log = logging.getLogger(__name__)
+
+CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
+
+
+def read(directory: LogDirectory, name: str) -> dict[TopicPartition, int]:
+    """Read a checkpoint; a damaged one counts as absent, which is always safe: more is checked then."""
+    try:
+        return checkpoints.read_offsets(directory.disk, f"{directory.path}/{name}")
+    except checkpoints.CheckpointError as error:
+        log.warning("%s; it is taken for absent", error)
+        return {}
+
+
+def write_recovery_points(directory: LogDirectory, logs: Mapping[TopicPartition, Log]) -> None:
+    """Write the recovery points of a directory's logs, and before them the leader epochs that changed."""
+    for known in logs.values():
+        known.leader_epochs.persist(directory.disk)
+    points = {key: known.recovery_point for key, known in logs.items()}
+    checkpoints.write_offsets(directory.disk, f"{directory.path}/{checkpoints.RECOVERY_POINT_FILE}", points)
+
+
+def write_log_starts(
+    directory: LogDirectory,
+    logs: Mapping[TopicPartition, Log],
+    unopened: Mapping[TopicPartition, int | None],
+) -> None:
+    """Write the log start offsets that the segments alone do not tell.
+
+    Args:
+        unopened: what the checkpoint said of logs that are not open.
+    """
+    starts = {
+        key: known.log_start_offset
+        for key, known in logs.items()
+        if known.log_start_offset > known.segments.first.base_offset
+    }
+    starts.update({key: offset for key, offset in unopened.items() if offset is not None})
+    checkpoints.write_offsets(directory.disk, f"{directory.path}/{checkpoints.LOG_START_OFFSET_FILE}", starts)
+
+
+def write_high_watermarks(
+    directory: LogDirectory,
+    logs: Mapping[TopicPartition, Log],
+    high_watermarks: Mapping[tuple[str, int], int],
+) -> None:
+    """Write the high watermarks of those that are a directory's logs."""
+    here = {TopicPartition(*name): hw for name, hw in high_watermarks.items() if name in logs}
+    checkpoints.write_offsets(directory.disk, f"{directory.path}/{checkpoints.HIGH_WATERMARK_FILE}", here)
+
+
+def take_clean_marker(directory: LogDirectory) -> bool:
+    """Return whether the last stop was clean, and remove what says so, durably."""
+    path = f"{directory.path}/{CLEAN_SHUTDOWN_FILE}"
+    if not directory.disk.exists(path):
+        return False
+    directory.disk.unlink(path)
+    directory.disk.sync_dir(directory.path)
+    return True
+
+
+def write_clean_marker(directory: LogDirectory, broker_epoch: int) -> None:
+    """Say that all logs of the directory were closed."""
+    # Kafka's own line has no spaces.
+    marker = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
+    path = f"{directory.path}/{CLEAN_SHUTDOWN_FILE}"
+    write_file_durably(directory.disk, path, marker.encode("ascii"))
+
+
+def make_dirs_durably(disk: Disk, path: str) -> None:
+    """Make a directory and its parents such that none of them is lost in a power failure."""
+    target, missing = path, []
+    while path and not disk.is_dir(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    if missing:
+        disk.make_dirs(target)
+        for made in reversed(missing):
+            disk.sync_dir(os.path.dirname(made) or ".")

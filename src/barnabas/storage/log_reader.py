@@ -1,0 +1,237 @@
+"""The reading half of a log: offsets to places, places to slices, times to offsets, open transactions.
+
+Nothing here changes the log. The half that does is `log.py`; whoever reads goes through this one.
+"""
+
+from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.storage import log_read
+from barnabas.storage.append_info import FetchDataInfo
+from barnabas.storage.leader_epochs import LeaderEpochs
+from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.offset_lookup import TimestampOffset, find_offset_for_timestamp
+from barnabas.storage.offset_metadata import LogOffsetMetadata
+from barnabas.storage.producer_state import ProducerStates
+from barnabas.storage.segment import LogSegment
+from barnabas.storage.segment_factory import SegmentFactory
+from barnabas.storage.segments import Segments
+
+
+class LogReader:
+    """What can be asked of a log.
+
+    Attributes:
+        topic, partition: which one.
+        directory: the directory of log.dirs it lies in.
+        segments: ordered; the last is the active one.
+        log_start_offset: the first offset that may be read.
+    """
+
+    __slots__ = (
+        "_end",
+        "_factory",
+        "_first_unstable",
+        "directory",
+        "leader_epochs",
+        "log_start_offset",
+        "partition",
+        "producers",
+        "segments",
+        "topic",
+    )
+
+    def __init__(
+        self,
+        *,
+        directory: LogDirectory,
+        topic: str,
+        partition: int,
+        factory: SegmentFactory,
+        segments: Segments,
+        leader_epochs: LeaderEpochs,
+        producers: ProducerStates,
+        log_start_offset: int,
+        log_end_offset: int,
+    ) -> None:
+        self.directory = directory
+        self.topic = topic
+        self.partition = partition
+        self.segments = segments
+        self.leader_epochs = leader_epochs
+        self.producers = producers
+        self.log_start_offset = log_start_offset
+        self._factory = factory
+        active = segments.active
+        self._end = LogOffsetMetadata(log_end_offset, active.base_offset, active.size)
+        self._first_unstable: LogOffsetMetadata | None = None
+        self._find_first_unstable()
+
+    def __repr__(self) -> str:
+        return f"Log({self.name}, {self.log_start_offset}..{self.log_end_offset})"
+
+    @property
+    def name(self) -> str:
+        """`topic-partition`."""
+        return f"{self.topic}-{self.partition}"
+
+    @property
+    def path(self) -> str:
+        """The partition's directory."""
+        return self._factory.path
+
+    @property
+    def log_end_offset(self) -> int:
+        """The offset the next record gets."""
+        return self._end.message_offset
+
+    @property
+    def log_end_offset_metadata(self) -> LogOffsetMetadata:
+        """The same with its place: the end of the active segment."""
+        return self._end
+
+    @property
+    def size(self) -> int:
+        """Bytes of all batches."""
+        return self.segments.size
+
+    # Reading -----------------------------------------------------------------------------------
+
+    def read(
+        self,
+        start_offset: int,
+        bound: LogOffsetMetadata,
+        max_bytes: int,
+        *,
+        min_one_message: bool = False,
+        include_aborted: bool = False,
+    ) -> FetchDataInfo:
+        """Return where `start_offset` lies and a slice of one segment from there (F14, F18-F23).
+
+        Args:
+            bound: exclusive: the log's end, HW, or LSO for read_committed (KIP-98). Nothing is read up to
+                one without a place: convert it by `offset_metadata` first (F20).
+            max_bytes: the slice may end inside a batch there.
+            min_one_message: the first batch is whole even above max_bytes (KIP-74).
+            include_aborted: tell the aborted transactions of the range (F17).
+
+        Raises:
+            ApiError: OFFSET_OUT_OF_RANGE outside of [log start, log end], CORRUPT_MESSAGE for a damaged
+                segment, KAFKA_STORAGE_ERROR.
+        """
+        directory = self.directory
+        if directory.failure is not None:
+            directory.check()
+        if not self.log_start_offset <= start_offset <= self._end.message_offset:
+            raise self._out_of_range(start_offset)
+        segment: LogSegment | None = None
+        if start_offset >= bound.message_offset:
+            place = bound if start_offset == bound.message_offset else self.offset_metadata(start_offset)
+            data = FetchDataInfo(place)
+        else:
+            try:
+                found = self._find(start_offset)
+                if found is None:
+                    data = FetchDataInfo(self._end)
+                else:
+                    segment, position, size = found
+                    data = log_read.cut_slice(
+                        segment,
+                        LogOffsetMetadata(start_offset, segment.base_offset, position),
+                        first_batch_size=size,
+                        bound=bound,
+                        max_bytes=max_bytes,
+                        min_one_message=min_one_message,
+                    )
+            except OSError as error:
+                raise directory.failed(error, f"reading {self.name}") from error
+        if include_aborted:
+            self._add_aborted(data, segment)
+        return data
+
+    def _find(self, offset: int) -> tuple[LogSegment, int, int] | None:
+        """Return segment, position and size of the first batch that reaches `offset`, or None (F18)."""
+        segment = self.segments.floor(offset)
+        while segment is not None:
+            found = segment.find(offset)
+            if found is not None:
+                return segment, found[0], found[1]
+            segment = self.segments.higher(segment.base_offset)
+        return None
+
+    def _add_aborted(self, data: FetchDataInfo, segment: LogSegment | None) -> None:
+        data.aborted_transactions = []
+        if data.records is not None:
+            assert segment is not None
+            try:
+                data.aborted_transactions = log_read.aborted_transactions(
+                    self.segments, segment, data, self._end.message_offset
+                )
+            except OSError as error:
+                data.records.release()
+                raise self.directory.failed(error, f"reading {self.name}") from error
+
+    def offset_metadata(self, offset: int) -> LogOffsetMetadata:
+        """Return an offset with the place of the batch that holds it, or of the next one behind a gap.
+
+        Raises:
+            ApiError: OFFSET_OUT_OF_RANGE outside of [log start, log end], KAFKA_STORAGE_ERROR.
+        """
+        if offset == self._end.message_offset:
+            return self._end
+        if not self.log_start_offset <= offset < self._end.message_offset:
+            raise self._out_of_range(offset)
+        try:
+            found = self._find(offset)
+        except OSError as error:
+            raise self.directory.failed(error, f"reading {self.name}") from error
+        return self._end if found is None else LogOffsetMetadata(offset, found[0].base_offset, found[1])
+
+    def _out_of_range(self, offset: int) -> ApiError:
+        return ApiError(
+            ErrorCode.OFFSET_OUT_OF_RANGE,
+            f"offset {offset} of {self.name}, which holds {self.log_start_offset} to {self.log_end_offset}",
+        )
+
+    def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
+        """Answer ListOffsets by time: the first record at or after `timestamp`, or a special time.
+
+        Args:
+            timestamp: milliseconds, or -1 latest, -2 earliest, -3 the largest timestamp (KIP-734), -4
+                earliest local, -5 latest tiered, -6 earliest pending upload; the last two are at -1 here.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE; UNSUPPORTED_VERSION for other negative times.
+        """
+        self.directory.check()
+        try:
+            return find_offset_for_timestamp(self, timestamp)
+        except OSError as error:
+            raise self.directory.failed(error, f"reading {self.name}") from error
+
+    # Transactions ------------------------------------------------------------------------------
+
+    @property
+    def first_unstable_offset(self) -> LogOffsetMetadata | None:
+        """Where the first transaction begins whose marker is missing or not below the HW (F5)."""
+        return self._first_unstable
+
+    def high_watermark_advanced(self, high_watermark: int) -> None:
+        """Tell the log the new high watermark; `first_unstable_offset` may move."""
+        if self._first_unstable is not None:
+            self.producers.high_watermark_advanced(high_watermark)
+            self._find_first_unstable()
+
+    def _find_first_unstable(self) -> None:
+        first = self.producers.first_unstable()
+        if first is not None and (first.message_offset_only or first.message_offset < self.log_start_offset):
+            first = self.offset_metadata(max(first.message_offset, self.log_start_offset))
+        self._first_unstable = first
+
+    def statistics(self) -> dict[str, int]:
+        """Figures for metrics: offsets, bytes, segments, producers."""
+        return {
+            "log_start_offset": self.log_start_offset,
+            "log_end_offset": self._end.message_offset,
+            "size_bytes": self.size,
+            "segments": len(self.segments),
+            "producers": len(self.producers.producers),
+        }
