@@ -35,9 +35,14 @@ class LogHarness:
     """
 
     def __init__(
-        self, disk: Disk | None = None, *, root: str = "/data", topic: str = "t", config: LogConfig | None = None,
+        self,
+        disk: Disk | None = None,
+        *,
+        root: str = "/data",
+        topic: str = "t",
+        config: LogConfig | None = None,
         cache: SealedSegmentCache | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.clock = ManualClock(FIRST_TIMESTAMP)
         self.disk: Any = disk or MemoryDisk(self.clock)
         self.disk.make_dirs(root)
@@ -56,9 +61,9 @@ class LogHarness:
 
     def open_result(self, **options: Any) -> OpenResult:
         return open_log(
-            directory=self.directory, path=self.path, topic=self.topic, partition=0, config=self.config,
-            clock=self.clock, cache=self.cache, deletions=self.deletions, random_below=lambda limit: limit - 1,
-            **options,
+            directory=self.directory, path=self.path, topic=self.topic, partition=0,
+            config=self.config, clock=self.clock, cache=self.cache, deletions=self.deletions,
+            random_below=lambda limit: limit - 1, **options,
         )  # fmt: skip
 
     def open(self, **options: Any) -> Log:
@@ -73,3 +78,16 @@ class LogHarness:
             return bytes(file.read_at(0, file.size()))
         finally:
             file.close()
+
+
+def marker(producer_id: int, *, commit: bool, epoch: int = 0, coordinator_epoch: int = 0) -> bytes:
+    """A control batch that ends a transaction."""
+    builder = BatchBuilder(
+        producer_id=producer_id, producer_epoch=epoch, is_transactional=True, is_control=True
+    )
+    builder.append(
+        timestamp=FIRST_TIMESTAMP,
+        key=b"\0\0" + (1 if commit else 0).to_bytes(2, "big"),
+        value=b"\0\0" + coordinator_epoch.to_bytes(4, "big"),
+    )
+    return bytes(builder.build())

@@ -18,10 +18,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tests.oracle.kafka import TOPICS, KafkaBroker, run_tool, running  # noqa: E402
+
 from barnabas.protocol import messages  # noqa: E402
 from barnabas.protocol.frames import decode_response_header, encode_request_header  # noqa: E402
 from barnabas.protocol.record_batch_builder import BatchBuilder  # noqa: E402
-from tests.oracle.kafka import TOPICS, KafkaBroker, run_tool, running  # noqa: E402
 
 TOPIC = "golden"
 CONFIGS = {
@@ -35,7 +36,7 @@ FIRST_TIMESTAMP = 1_700_000_000_000
 
 
 class Connection:
-    """A blocking connection that sends the versions it is told to: newer Produce versions begin transactions."""
+    """Sends the versions it is told to: newer versions of Produce begin transactions themselves."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=30)
@@ -71,7 +72,11 @@ def produce(connection: Connection, batch: bytes, transactional_id: str | None =
 def end_transaction(connection: Connection, producer_id: int, commit: bool) -> None:
     topic = messages.WriteTxnMarkersRequestWritableTxnMarkerTopic(name=TOPIC, partition_indexes=[0])
     marker = messages.WriteTxnMarkersRequestWritableTxnMarker(
-        producer_id=producer_id, producer_epoch=0, transaction_result=commit, topics=[topic], coordinator_epoch=3
+        producer_id=producer_id,
+        producer_epoch=0,
+        transaction_result=commit,
+        topics=[topic],
+        coordinator_epoch=3,
     )
     answer = connection.call(messages.WriteTxnMarkersRequest(markers=[marker]), 27, 1)
     code = answer.markers[0].topics[0].partitions[0].error_code
@@ -99,7 +104,8 @@ def send_everything(connection: Connection) -> None:
         builder = BatchBuilder(**options)
         records = random_source.randrange(1, 4)
         for record in range(records):
-            builder.append(timestamp=timestamp + record % 2, key=b"k%d" % number, value=bytes(random_source.randrange(60)))
+            value = bytes(random_source.randrange(60))
+            builder.append(timestamp=timestamp + record % 2, key=b"k%d" % number, value=value)
         if number % 29 == 28:
             builder.append(timestamp=timestamp, key=None, value=bytes(800))
             records += 1

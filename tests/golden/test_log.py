@@ -4,11 +4,11 @@
 """
 
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from barnabas.base.dataclass import replace
 from barnabas.base.disk import OsDisk
 from barnabas.protocol.record_batch import iter_batches
 from barnabas.storage.log import Log
@@ -74,7 +74,7 @@ def test_kafkas_directory_opens_cleanly_and_closes_unchanged(harness: LogHarness
 
 @pytest.mark.parametrize("kept", ["log_only", "all"])
 def test_recovery_makes_every_file_that_kafka_had(harness: LogHarness, tmp_path: Path, kept: str) -> None:
-    """The recovery of a killed broker finds indexes, epochs, transactions and producers in the batches alone."""
+    """Recovery finds indexes, epochs, transactions and producers in the batches alone."""
     (tmp_path / "golden-0").mkdir()
     for name, content in files(GOLDEN).items():
         if kept == "all" or name.endswith((".log", ".metadata")):

@@ -92,6 +92,7 @@ class LogSegment:
     __slots__ = (
         "_cache",
         "_disk",
+        "_indexes_rebuilt",
         "_leased",
         "_max_timestamp",
         "_max_timestamp_offset",
@@ -132,6 +133,7 @@ class LogSegment:
         self.index_interval_bytes = index_interval_bytes
         self.jitter_ms = jitter_ms
         self.sealed = False
+        self._indexes_rebuilt = False
         self.rolling_timestamp: int | None = None  # largest timestamp of the first batch, once looked up
         self.bytes_since_index_entry = 0
         self._leased: LeasedFile | None = None
@@ -221,32 +223,38 @@ class LogSegment:
         Raises:
             ApiError: CORRUPT_MESSAGE, a header cannot be one.
         """
-        self._offset_index, self._time_index = OffsetIndex(self.base_offset), TimeIndex(self.base_offset)
-        self._offset_index.clear()
-        self._time_index.clear()
-        self._max_timestamp, self._max_timestamp_offset = NO_TIMESTAMP, self.base_offset
-        self.bytes_since_index_entry = 0
-        self._forget_recent()
+        before = self._offset_index, self._time_index, self._max_timestamp, self._max_timestamp_offset
+        self._indexes_rebuilt = True
+        self._start_indexes()
         next_offset = self.base_offset
-        for head in batch_scan.read_heads(self.leased.file, 0, self.size):
-            self.note_batch(head.position, head.size, head.last_offset, head.max_timestamp)
-            next_offset = head.last_offset + 1
+        try:
+            for head in batch_scan.read_heads(self.leased.file, 0, self.size):
+                self.note_batch(head.position, head.size, head.last_offset, head.max_timestamp)
+                next_offset = head.last_offset + 1
+        except ApiError:
+            if before[0] is not None:
+                # The log is damaged, not the index, which leads behind the damage.
+                self._offset_index, self._time_index, self._max_timestamp, self._max_timestamp_offset = before
+            raise
         if self.sealed:
-            self._time_index.maybe_append(self._max_timestamp, self._max_timestamp_offset)
+            self.time_index.maybe_append(self.max_timestamp, self._max_timestamp_offset)
             self.write_indexes()
         else:
             self.remember_from(next_offset)
 
-    def reset_indexes(self) -> None:
-        """Start over with empty indexes and an empty memory; the batches are noted anew."""
+    def _start_indexes(self) -> None:
         self._offset_index, self._time_index = OffsetIndex(self.base_offset), TimeIndex(self.base_offset)
         self._offset_index.clear()
         self._time_index.clear()
-        self._transaction_index = TransactionIndex()
-        self._transaction_index.clear()
         self._max_timestamp, self._max_timestamp_offset = NO_TIMESTAMP, self.base_offset
         self.bytes_since_index_entry = 0
         self._forget_recent()
+
+    def reset_indexes(self) -> None:
+        """Start over with empty indexes and an empty memory; the batches are noted anew."""
+        self._start_indexes()
+        self._transaction_index = TransactionIndex()
+        self._transaction_index.clear()
 
     def unload(self) -> None:
         """Give descriptor and indexes back; only for a sealed segment, whose indexes are on disk."""
@@ -364,7 +372,7 @@ class LogSegment:
         try:
             place = batch_scan.find_offset(file, start, self.size, offset)
         except ApiError:
-            if start == 0:
+            if start == 0 or self._indexes_rebuilt:
                 raise
             self.rebuild_indexes()
             _, start = self.offset_index.lookup(offset)
