@@ -12,15 +12,19 @@ import os
 import resource
 import sys
 import threading
-from dataclasses import asdict
 from typing import Any
 
+from barnabas.base.dataclass import fields
 from barnabas.base.disk import OsDisk
 from barnabas.base.region import FileSlice, LeasedFile
 from barnabas.net.connection import Connection
 from barnabas.net.listener_config import FetchMode, ListenerConfig
 from barnabas.net.reactor import Reactor
 from barnabas.timing.timer_wheel import TimerWheel
+
+
+def as_dict(data: Any) -> dict[str, Any]:
+    return {item.name: getattr(data, item.name) for item in fields(data)}
 
 
 class FixedAnswers:
@@ -76,7 +80,8 @@ def main(options: dict[str, Any]) -> None:
         reactor.run()
     use = resource.getrusage(resource.RUSAGE_SELF)
     print(f"cpu {use.ru_utime + use.ru_stime:.3f}")
-    print(json.dumps(asdict(reactor.statistics()) | {"state": None}), flush=True)
+    told = as_dict(reactor.statistics()) | {"state": None}
+    print(json.dumps(told, default=as_dict), flush=True)
     os._exit(0)
 
 

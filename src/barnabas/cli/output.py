@@ -7,10 +7,11 @@ document. rich is imported only for the first.
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import click
+
+from barnabas.base.dataclass import dataclass
 
 Cell = str | int | None
 

@@ -8,10 +8,10 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from barnabas.base.dataclass import dataclass
 from barnabas.cli.client.consumer import ConsumedRecord
 
 RECORD_BYTES_MAX = 256 * 1024 * 1024

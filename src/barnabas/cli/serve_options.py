@@ -5,7 +5,8 @@ that the two cannot drift apart.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from barnabas.base.dataclass import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

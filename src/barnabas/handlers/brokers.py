@@ -1,8 +1,8 @@
 """The brokers as a client sees them: through the listener its request came in on."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from barnabas.base.dataclass import dataclass
 from barnabas.handlers.request import RequestContext
 
 

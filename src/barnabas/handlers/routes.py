@@ -4,10 +4,10 @@ This table is also what ApiVersions advertises: an API is here when it works, an
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ApiError
 from barnabas.handlers import (
     api_00_produce,

@@ -6,8 +6,9 @@ One slotted object instead of globals, so that several brokers live in one proce
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from barnabas.base.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from barnabas.base.clock import Clock

@@ -7,9 +7,9 @@ who votes, where a snapshot begins and ends. Batches of the metadata log are nev
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from barnabas.base.dataclass import dataclass
 from barnabas.base.disk import Buffer
 from barnabas.base.errors import DecodeError
 from barnabas.metadata.records import MetadataError, VersionedRecord, decode_record, encode_record

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.metadata.config_definitions import (
     BROKER,

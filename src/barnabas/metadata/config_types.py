@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import isnan
 from typing import Any, Final
+
+from barnabas.base.dataclass import dataclass
 
 BOOLEAN: Final = "BOOLEAN"
 CLASS: Final = "CLASS"

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from barnabas.base.dataclass import dataclass
 from barnabas.base.disk import Disk, write_file_durably
 from barnabas.base.entropy import Entropy
 from barnabas.base.uuids import random_uuid, uuid_from_text, uuid_text

@@ -13,10 +13,10 @@ A MetadataDelta collects what one batch changed, for those who must act on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any, Final
 
+from barnabas.base.dataclass import dataclass, field, replace
 from barnabas.base.uuids import NULL_UUID, uuid_text
 from barnabas.metadata.records import MetadataError, VersionedRecord
 from barnabas.metadata.security_records import SecurityRecords

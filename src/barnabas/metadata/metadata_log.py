@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from barnabas.base.clock import Clock
+from barnabas.base.dataclass import dataclass
 from barnabas.base.entropy import Entropy
 from barnabas.base.uuids import METADATA_TOPIC_ID
 from barnabas.metadata.batches import LogRecord, build_control_batch, build_data_batches, read_records

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from barnabas.base.dataclass import dataclass
 from barnabas.base.disk import Disk
 from barnabas.metadata.batches import LogRecord, build_control_batch, build_data_batches, read_records
 from barnabas.metadata.records import MetadataError, VersionedRecord

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
+from barnabas.base.dataclass import fields
 from barnabas.metadata.config_definitions import BrokerConfigs, topic_value
 from barnabas.storage.log_config import LogConfig, TimestampType
 

@@ -20,12 +20,12 @@ import logging
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import Enum, auto
 from select import EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLRDHUP
 from struct import Struct
 from typing import Any
 
+from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ProtocolError
 from barnabas.base.region import FileSlice
 from barnabas.net.contracts import ConnectionHandler, ConnectionLoop, Part, Transport

@@ -8,8 +8,8 @@ import errno
 import os
 import socket
 from contextlib import suppress
-from dataclasses import dataclass
 
+from barnabas.base.dataclass import dataclass
 from barnabas.net.contracts import ConnectionHandler
 from barnabas.net.listener_config import OS_DEFAULT_BUFFER, ListenerConfig
 from barnabas.net.listener_traffic import ListenerTraffic

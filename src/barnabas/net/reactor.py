@@ -17,10 +17,10 @@ import select
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from barnabas.base.clock import Clock, SystemClock
+from barnabas.base.dataclass import dataclass
 from barnabas.base.limits import READ_CHUNK_BYTES
 from barnabas.base.region import FileSlice
 from barnabas.net.connection import READ_INTEREST, Connection, ConnectionStatistics

@@ -10,8 +10,8 @@ round trip as lone surrogates; replacing them, as Java does, would change what a
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from barnabas.base.dataclass import dataclass, field
 from barnabas.base.disk import Buffer
 from barnabas.base.errors import DecodeError
 from barnabas.protocol.varint import decode_varint, decode_varlong, encode_varint

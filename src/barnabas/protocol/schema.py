@@ -20,10 +20,11 @@ a diff shows one field per line, and reading one block costs well under a millis
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+from barnabas.base.dataclass import dataclass, field
 
 CATALOGUE = Path(__file__).parent / "catalogue"
 """The folder of the catalogue's text files."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from barnabas.base.dataclass import dataclass
 from barnabas.protocol.schema import FIXED_SIZES, FIXED_TYPES, FieldSpec, StructSpec
 
 

@@ -6,9 +6,9 @@ needs the same one again and again, is frozen so that it can be kept.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
+from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ErrorCode
 from barnabas.base.region import FileSlice
 from barnabas.storage.offset_metadata import UNKNOWN_OFFSET_METADATA, LogOffsetMetadata

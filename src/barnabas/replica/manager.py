@@ -10,10 +10,10 @@ a turn.
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from barnabas.base.clock import Clock
+from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.uuids import NULL_UUID
 from barnabas.metadata.image import (

@@ -1,7 +1,6 @@
 """What ListOffsets, OffsetForLeaderEpoch and DeleteRecords ask of the replica layer and get back."""
 
-from dataclasses import dataclass
-
+from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ErrorCode
 from barnabas.replica.fetch import CONSUMER_REPLICA_ID
 

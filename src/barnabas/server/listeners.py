@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
+
+from barnabas.base.dataclass import dataclass
 
 _LISTENER: Final = re.compile(r"([^:/]+)://(\[[0-9a-fA-F:.%]*\]|[^:\[\]]*):(\d+)")
 _WILDCARDS: Final = frozenset(("", "0.0.0.0", "::"))

@@ -11,8 +11,9 @@ with its connection's memory, until its deadline passed.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from barnabas.base.dataclass import dataclass
 
 BUCKETS: Final = 20
 TICK_MS: Final = 1

@@ -1,11 +1,11 @@
 """P2 and P3, with the error codes that Apache Kafka 4.4 gave for the same bytes."""
 
-import dataclasses
 import tracemalloc
 
 import pytest
 from tests.batch_records import BASE_TIMESTAMP, build, golden_records, random_records
 
+from barnabas.base.dataclass import replace
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.protocol.checksum import crc32c
 from barnabas.protocol.compression import Codec, compress
@@ -222,7 +222,7 @@ def test_p2_timestamps_within_bounds(codec: Codec) -> None:
         validate(batch, rules)
     assert caught.value.code is ErrorCode.INVALID_TIMESTAMP
     assert [error.batch_index for error in caught.value.record_errors] == [1, 3, 5]
-    assert validate(batch, dataclasses.replace(rules, timestamp_type=TimestampType.LOG_APPEND_TIME))
+    assert validate(batch, replace(rules, timestamp_type=TimestampType.LOG_APPEND_TIME))
     edges = build([Record(i, time, b"k", b"v") for i, time in enumerate((times[0], times[2], -1))], codec)
     assert validate(edges, rules).max_timestamp == NOW_MS + 500
 

@@ -1,9 +1,9 @@
 """Creating and deleting topics, and asking for offsets and configurations."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ErrorCode
 from barnabas.cli.client.cluster import Cluster
 from barnabas.cli.client.errors import BrokerError, UnsupportedByBrokerError

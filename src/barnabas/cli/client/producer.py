@@ -9,9 +9,9 @@ a command line fed by one pipe cannot use.
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from barnabas.base.dataclass import dataclass, field
 from barnabas.base.errors import ErrorCode
 from barnabas.cli.client.cluster import Cluster, TopicInfo
 from barnabas.cli.client.connection import Connection

@@ -5,9 +5,9 @@ largest batch, and a live segment that is cut meanwhile is a short read. mmap wo
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from barnabas.base.dataclass import dataclass
 from barnabas.base.disk import DiskFile
 from barnabas.base.errors import DecodeError
 from barnabas.cli.dump.findings import Findings, Problem, Row

@@ -3,8 +3,8 @@
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from barnabas.base.dataclass import dataclass
 from barnabas.base.disk import Disk, DiskFile
 from barnabas.cli.dump.batches import BatchOptions, BatchSpan, dump_batches, read_spans
 from barnabas.cli.dump.decoded_records import decoder_for

@@ -5,9 +5,9 @@ Preallocated indexes of a running broker end in zeros; they are padding and only
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from struct import Struct
 
+from barnabas.base.dataclass import dataclass
 from barnabas.base.disk import DiskFile
 from barnabas.cli.dump.batches import BatchSpan
 from barnabas.cli.dump.findings import Findings, Problem, Row
