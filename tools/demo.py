@@ -29,6 +29,7 @@ START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 30.0
 FLUSH_TIMEOUT_S = 120.0
 IDLE_TIMEOUT_S = 60.0
+LOG_TAIL_CHARS = 3000
 _LISTENING = re.compile(r"listening on (\S+):(\d+)")
 
 
@@ -71,6 +72,7 @@ class Broker:
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
+        self.log_path = f"{directory}.log"
         self._process: subprocess.Popen[str] | None = None
         self.address = "127.0.0.1:0"
 
@@ -87,7 +89,8 @@ class Broker:
             "--listen",
             self.address,
         ]
-        self._process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
+        with open(self.log_path, "ab") as log:
+            self._process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=log, text=True)
         assert self._process.stdout is not None
         readable, _, _ = select.select([self._process.stdout], [], [], START_TIMEOUT_S)
         said = self._process.stdout.readline() if readable else ""
@@ -301,7 +304,9 @@ def main() -> int:
         try:
             steps = run(broker, options.partitions, options.megabytes * 1_000_000)
         except (DemoError, subprocess.TimeoutExpired) as error:
-            print(f"demo: {error}", file=sys.stderr)
+            log = Path(broker.log_path)
+            tail = log.read_text(errors="replace")[-LOG_TAIL_CHARS:] if log.exists() else ""
+            print(f"demo: {error}\nThe broker's log ends:\n{tail}", file=sys.stderr)
             return 1
         finally:
             broker.kill()

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from barnabas.cli.client.address import address_text, parse_address
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _DATA_NAME = "barnabas"
 _PRIVATE_MODE = 0o700
+_PROGRESS_INTERVAL_S = 1.0
 
 
 class _UsageError(Exception):
@@ -58,7 +59,7 @@ def _serve(options: ServeOptions, scratch: str | None, cpu_before_s: float, wall
     broker = Broker(settings)
     _stop_on_signals(broker)
     try:
-        broker.start()
+        broker.start(RecoveryProgress())
     except StartError as error:
         _complain(str(error))
         return EXIT_FAILURE
@@ -143,6 +144,26 @@ def _stop_on_signals(broker: "Broker") -> None:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
+
+
+class RecoveryProgress:
+    """Says on standard error how far the check of logs after a crash is, at most once a second.
+
+    Args:
+        now_s: the passing of time, replaceable in tests.
+    """
+
+    def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._now_s = now_s
+        self._told_s = now_s()
+
+    def __call__(self, name: str, checked_bytes: int, total_bytes: int) -> None:
+        now = self._now_s()
+        if now - self._told_s < _PROGRESS_INTERVAL_S:
+            return
+        self._told_s = now
+        percent = 100 * checked_bytes // total_bytes if total_bytes else 100
+        _complain(f"checking {name} after an unclean stop: {percent}% of {total_bytes / 1e6:.0f} MB")
 
 
 def _log_to_stderr() -> None:

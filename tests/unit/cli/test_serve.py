@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from barnabas.cli.serve import serve
+from barnabas.cli.serve import RecoveryProgress, serve
 from barnabas.cli.serve_options import ServeOptions
 from barnabas.server.listeners import ListenerAddress, SecurityProtocol
 
@@ -33,7 +33,7 @@ class FakeBroker:
         self.directory_was_there = False
         FakeBroker.last = self
 
-    def start(self) -> None:
+    def start(self, progress: object = None) -> None:
         if self.failure is not None:
             raise StartError(self.failure)
 
@@ -96,9 +96,7 @@ def test_without_a_directory_the_data_home_is_used(
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert serve(ServeOptions()) == 0
-    assert broker.last.settings.log_dirs == (
-        str(tmp_path / "barnabas"),
-    ) or broker.last.settings.log_dirs == [str(tmp_path / "barnabas")]
+    assert list(broker.last.settings.log_dirs) == [str(tmp_path / "barnabas")]
 
 
 def test_overrides_win_over_options_and_these_over_the_file(tmp_path: Path, broker: type[FakeBroker]) -> None:
@@ -156,3 +154,14 @@ def test_the_first_signal_stops_and_the_second_hurries(
     monkeypatch.setattr(broker, "signals", (signal.SIGTERM, signal.SIGINT))
     serve(ServeOptions(data_dir=str(tmp_path)))
     assert broker.last.stops == [False, True]
+
+
+def test_recovery_is_told_once_a_second(capsys: pytest.CaptureFixture[str]) -> None:
+    now = [0.0]
+    progress = RecoveryProgress(lambda: now[0])
+    for now[0] in (0.5, 1.0, 1.5, 2.5):
+        progress("orders-0", int(now[0] * 1_000_000), 10_000_000)
+    assert capsys.readouterr().err == (
+        "barnabas: checking orders-0 after an unclean stop: 10% of 10 MB\n"
+        "barnabas: checking orders-0 after an unclean stop: 25% of 10 MB\n"
+    )
