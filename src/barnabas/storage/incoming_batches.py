@@ -8,15 +8,19 @@ from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.protocol.checksum import crc32c
 from barnabas.protocol.record_batch import (
     ATTRIBUTES_POSITION,
+    CONTROL_BIT,
     CRC_POSITION,
+    HEADER,
     HEADER_BYTES,
     LOG_OVERHEAD_BYTES,
+    MAGIC,
     PREFIX,
 )
 from barnabas.storage.batch_scan import BatchHead, parse_head
 from barnabas.storage.producer_state import EndTransactionMarker, parse_marker
 
 _CRC = Struct(">I")
+_PREFIX_BYTES = PREFIX.size
 
 
 class IncomingBatches:
@@ -52,22 +56,27 @@ def stamp_batches(
     incoming.epochs.append((leader_epoch, first_offset))
     offset = first_offset
     for parts in batches:
-        head = parse_head(parts[0], 0, incoming.size)
-        if head is None:
+        first = parts[0]
+        (_, length, _, magic, _, attributes, delta, base_timestamp, max_timestamp, producer_id,
+         producer_epoch, base_sequence, count) = HEADER.unpack_from(first, 0)  # fmt: skip
+        size = length + LOG_OVERHEAD_BYTES
+        if magic != MAGIC or delta < 0 or size != (len(first) if len(parts) == 1 else sum(map(len, parts))):
             raise ApiError(ErrorCode.CORRUPT_MESSAGE, "no record batch")
-        size = head.size
-        assert size == sum(map(len, parts)), f"a batch of {size} bytes came as {sum(map(len, parts))}"
-        delta = offset - head.base_offset
-        if delta:
-            head = head._replace(base_offset=offset, last_offset=head.last_offset + delta)
-        if head.is_control and head.producer_id >= 0:
+        if attributes & CONTROL_BIT and producer_id >= 0:
             _note_marker(incoming, b"".join(parts))
+        last_offset = offset + delta
+        head = BatchHead(
+            incoming.size, size, offset, last_offset, leader_epoch, attributes, base_timestamp, max_timestamp,
+            producer_id, producer_epoch, base_sequence, count,
+        )  # fmt: skip
         incoming.heads.append(head)
-        incoming.parts.append(PREFIX.pack(offset, size - LOG_OVERHEAD_BYTES, leader_epoch))
-        incoming.parts.append(memoryview(parts[0])[PREFIX.size :])
-        incoming.parts += parts[1:]
+        incoming.parts += (
+            PREFIX.pack(offset, length, leader_epoch),
+            memoryview(first)[_PREFIX_BYTES:],
+            *parts[1:],
+        )
         incoming.size += size
-        offset = head.last_offset + 1
+        offset = last_offset + 1
     return incoming
 
 

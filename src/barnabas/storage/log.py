@@ -220,14 +220,8 @@ class Log(LogReader):
                 f"{size} bytes of batches do not fit into a segment of {config.segment_bytes} bytes",
             )
         segment = self.segments.active
-        if roll_is_due(
-            segment,
-            config,
-            now_ms=self._factory.clock.wall_ms(),
-            size=size,
-            last_offset=incoming.heads[-1].last_offset,
-            max_timestamp=max_timestamp,
-        ):
+        last_offset = incoming.heads[-1].last_offset
+        if roll_is_due(segment, config, self._factory.clock, size, last_offset, max_timestamp):
             return self._roll(incoming.heads[0].base_offset)
         return segment
 

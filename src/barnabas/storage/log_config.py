@@ -78,6 +78,6 @@ class LogConfig:
     @property
     def roll_ms(self) -> int:
         """Age at which a segment is rolled: a compacted one early enough for max.compaction.lag.ms."""
-        if self.compact and self.max_compaction_lag_ms > 0:
+        if "compact" in self.cleanup_policy and self.max_compaction_lag_ms > 0:
             return min(self.max_compaction_lag_ms, self.segment_ms)
         return self.segment_ms

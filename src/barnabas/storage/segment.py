@@ -92,6 +92,7 @@ class LogSegment:
     __slots__ = (
         "_cache",
         "_disk",
+        "_first_timestamp",
         "_indexes_rebuilt",
         "_leased",
         "_max_timestamp",
@@ -108,7 +109,6 @@ class LogSegment:
         "directory",
         "index_interval_bytes",
         "jitter_ms",
-        "rolling_timestamp",
         "sealed",
         "size",
     )
@@ -134,7 +134,7 @@ class LogSegment:
         self.jitter_ms = jitter_ms
         self.sealed = False
         self._indexes_rebuilt = False
-        self.rolling_timestamp: int | None = None  # largest timestamp of the first batch, once looked up
+        self._first_timestamp: int | None = None
         self.bytes_since_index_entry = 0
         self._leased: LeasedFile | None = None
         self._offset_index: OffsetIndex | None = None
@@ -256,6 +256,15 @@ class LogSegment:
         self._transaction_index = TransactionIndex()
         self._transaction_index.clear()
 
+    def adopt_indexes(
+        self, offset_index: OffsetIndex, time_index: TimeIndex, max_timestamp: int, max_timestamp_offset: int
+    ) -> None:
+        """Take over indexes that were made of all batches, and write them (not synced)."""
+        self._offset_index, self._time_index = offset_index, time_index
+        self._max_timestamp, self._max_timestamp_offset = max_timestamp, max_timestamp_offset
+        self._first_timestamp = None
+        self.finish_indexes()
+
     def unload(self) -> None:
         """Give descriptor and indexes back; only for a sealed segment, whose indexes are on disk."""
         assert self.sealed
@@ -294,15 +303,14 @@ class LogSegment:
         largest = self.max_timestamp
         return largest if largest >= 0 else self._disk.mtime_ms(self.path(LOG_SUFFIX))
 
-    def time_waited_for_roll(self, now_ms: int, timestamp: int) -> int:
-        """Return the segment's age for segment.ms: by record time when records have it, else by the clock."""
-        if self.rolling_timestamp is None and self.size:
-            header = self.leased.file.read_at(0, HEADER_BYTES)
+    @property
+    def first_timestamp(self) -> int:
+        """Largest timestamp of the first batch, from which segment.ms counts; -1 when there is none."""
+        if self._first_timestamp is None:
+            header = self.leased.file.read_at(0, HEADER_BYTES) if self.size else b""
             head = batch_scan.parse_head(header, 0, 0) if len(header) == HEADER_BYTES else None
-            self.rolling_timestamp = head.max_timestamp if head is not None else NO_TIMESTAMP
-        if self.rolling_timestamp is not None and self.rolling_timestamp >= 0:
-            return timestamp - self.rolling_timestamp
-        return now_ms - self.created_ms
+            self._first_timestamp = head.max_timestamp if head is not None else NO_TIMESTAMP
+        return self._first_timestamp
 
     # Appending ---------------------------------------------------------------------------------
 
@@ -324,19 +332,20 @@ class LogSegment:
 
     def note_batch(self, position: int, size: int, last_offset: int, max_timestamp: int) -> None:
         """Account for a batch that was written: largest timestamp, indexes, recent places (F19)."""
-        offset_index = self._offset_index
-        if offset_index is None:
-            offset_index = self.offset_index
         if position == 0:
-            self.rolling_timestamp = max_timestamp
-        if max_timestamp > (self._max_timestamp if self._max_timestamp is not None else self.max_timestamp):
+            self._first_timestamp = max_timestamp
+        known = self._max_timestamp
+        if known is None:
+            known = self.max_timestamp
+        if max_timestamp > known:
             self._max_timestamp = max_timestamp
             self._max_timestamp_offset = last_offset
         if self.bytes_since_index_entry > self.index_interval_bytes:
-            offset_index.append(last_offset, position)
+            self.offset_index.append(last_offset, position)
             self.time_index.maybe_append(self.max_timestamp, self._max_timestamp_offset)
-            self.bytes_since_index_entry = 0
-        self.bytes_since_index_entry += size
+            self.bytes_since_index_entry = size
+        else:
+            self.bytes_since_index_entry += size
         if self._recent_floor != _NOTHING_RECENT:
             offsets = self._recent_offsets
             offsets.append(last_offset)
@@ -450,7 +459,7 @@ class LogSegment:
         self._max_timestamp, self._max_timestamp_offset = self._scan_max_timestamp()
         self.bytes_since_index_entry = 0
         if position == 0:
-            self.rolling_timestamp = None
+            self._first_timestamp = None
         self.remember_from(offset)
 
     def _scan_max_timestamp(self) -> tuple[int, int]:

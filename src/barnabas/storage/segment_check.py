@@ -18,11 +18,14 @@ from barnabas.protocol.record_batch import (
 )
 from barnabas.storage.batch_scan import BatchHead
 from barnabas.storage.leader_epochs import LeaderEpochs
+from barnabas.storage.offset_index import OffsetIndex
 from barnabas.storage.producer_replay import apply_head
 from barnabas.storage.producer_state import ProducerStates, parse_marker
 from barnabas.storage.segment import LOG_SUFFIX, RELATIVE_OFFSET_MAX, LogSegment
+from barnabas.storage.time_index import NO_TIMESTAMP, TimeIndex
 
 _PIECE_BYTES = 1024 * 1024
+_CRC_FROM = ATTRIBUTES_POSITION
 _OLD_MAGIC_CRC_AT = 12
 _OLD_MAGIC_CRC_FROM = 16
 _OLD_SIZE_MIN = 26
@@ -46,7 +49,7 @@ class CheckedSegment(NamedTuple):
     contiguous: bool
 
 
-def check_segment(  # noqa: PLR0915 - one flat loop: a call per batch would double its cost
+def check_segment(  # noqa: PLR0912, PLR0915 - one flat loop: a call per batch would double its cost
     segment: LogSegment,
     epochs: LeaderEpochs,
     producers: ProducerStates,
@@ -67,9 +70,11 @@ def check_segment(  # noqa: PLR0915 - one flat loop: a call per batch would doub
     buffer = bytearray(min(_PIECE_BYTES, max(segment.size, HEADER_BYTES)))
     view = memoryview(buffer)
     unpack_from = HEADER.unpack_from
-    note_batch = segment.note_batch
-    piece_start = at = have = 0
-    size_left = segment.size
+    offset_index, time_index = OffsetIndex(segment.base_offset), TimeIndex(segment.base_offset)
+    interval = segment.index_interval_bytes
+    since_entry = piece_start = at = have = 0
+    max_timestamp, max_timestamp_offset = NO_TIMESTAMP, segment.base_offset
+    size_max = segment.size
     last = segment.base_offset - 1
     last_max = segment.base_offset + RELATIVE_OFFSET_MAX if before is None else before - 1
     epoch_known = epochs.latest_epoch
@@ -84,20 +89,16 @@ def check_segment(  # noqa: PLR0915 - one flat loop: a call per batch would doub
          sequence, count) = unpack_from(buffer, at)  # fmt: skip
         size = length + LOG_OVERHEAD_BYTES
         position = piece_start + at
-        if magic != MAGIC or size < HEADER_BYTES:
+        end = at + size
+        if magic != MAGIC or size < HEADER_BYTES or size > size_max - position:
             _refuse_old_format(segment, position, length, magic)
             break
-        if size > size_left - position:
-            break
-        end = at + size
         if end > have:
             if size > len(buffer):
                 view.release()
                 buffer = bytearray(size)
                 view = memoryview(buffer)
-            piece_start, have, at = position, _refill(segment, view, position), 0
-            progress(piece_start)
-            end = size
+            piece_start, have, at, end = position, _refill(segment, view, position), 0, size
             if end > have:
                 break
         last_offset = base + delta
@@ -105,10 +106,16 @@ def check_segment(  # noqa: PLR0915 - one flat loop: a call per batch would doub
             base <= last
             or delta < 0
             or last_offset > last_max
-            or crc32c(view[at + ATTRIBUTES_POSITION : end], 0) != crc
+            or crc32c(view[at + _CRC_FROM : end], 0) != crc
         ):
             break
-        note_batch(position, size, last_offset, max_time)
+        if max_time > max_timestamp:
+            max_timestamp, max_timestamp_offset = max_time, last_offset
+        if since_entry > interval:
+            offset_index.append(last_offset, position)
+            time_index.maybe_append(max_timestamp, max_timestamp_offset)
+            since_entry = 0
+        since_entry += size
         if epoch > epoch_known:
             epochs.assign(epoch, base)
             epoch_known = epoch
@@ -117,16 +124,16 @@ def check_segment(  # noqa: PLR0915 - one flat loop: a call per batch would doub
                 position, size, base, last_offset, epoch, attributes, base_time, max_time, producer_id,
                 producer_epoch, sequence, count,
             )  # fmt: skip
-            apply_head(
-                segment, producers, head, marker=parse_marker(view[at:end]) if head.is_control else None
-            )
-        contiguous = contiguous and base == last + 1
+            marker = parse_marker(view[at:end]) if head.is_control else None
+            apply_head(segment, producers, head, marker=marker)
+        if base != last + 1:
+            contiguous = False
         last = last_offset
         at = end
     producers.map_end_offset = max(producers.map_end_offset, last + 1)
-    segment.time_index.maybe_append(segment.max_timestamp, segment.max_timestamp_offset)
-    segment.write_indexes()
-    segment.bytes_since_index_entry = 0
+    if last >= segment.base_offset:
+        time_index.maybe_append(max_timestamp, max_timestamp_offset)
+    segment.adopt_indexes(offset_index, time_index, max_timestamp, max_timestamp_offset)
     return CheckedSegment(piece_start + at, last + 1, contiguous)
 
 

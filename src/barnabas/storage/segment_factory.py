@@ -81,21 +81,27 @@ class SegmentFactory:
             self._deletions.add(path, due_ms)
 
 
-def roll_is_due(
-    segment: LogSegment, config: LogConfig, *, now_ms: int, size: int, last_offset: int, max_timestamp: int
+def roll_is_due(  # noqa: PLR0917 - asked on every append
+    segment: LogSegment, config: LogConfig, clock: Clock, size: int, last_offset: int, max_timestamp: int
 ) -> bool:
     """Whether batches must go to a new segment.
 
     Args:
         size, last_offset, max_timestamp: of the batches.
     """
+    held = segment.size
+    if held == 0:
+        # An empty one takes anything whose offsets fit.
+        return size > config.segment_bytes or last_offset - segment.base_offset > RELATIVE_OFFSET_MAX
+    index_bytes = config.segment_index_bytes
+    first_timestamp = segment.first_timestamp
+    waited_ms = (
+        max_timestamp - first_timestamp if first_timestamp >= 0 else clock.wall_ms() - segment.created_ms
+    )
     return (
-        segment.size > config.segment_bytes - size
-        or (
-            segment.size > 0
-            and segment.time_waited_for_roll(now_ms, max_timestamp) > config.roll_ms - segment.jitter_ms
-        )
-        or len(segment.offset_index) >= config.segment_index_bytes // OFFSET_ENTRY_BYTES
-        or len(segment.time_index) >= config.segment_index_bytes // TIME_ENTRY_BYTES - 1
+        held > config.segment_bytes - size
+        or waited_ms > config.roll_ms - segment.jitter_ms
+        or len(segment.offset_index) * OFFSET_ENTRY_BYTES > index_bytes - OFFSET_ENTRY_BYTES
+        or len(segment.time_index) >= index_bytes // TIME_ENTRY_BYTES - 1
         or last_offset - segment.base_offset > RELATIVE_OFFSET_MAX
     )
