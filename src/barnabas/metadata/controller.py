@@ -10,47 +10,40 @@ append whatever it holds.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from barnabas.base.clock import Clock
-from barnabas.base.dataclass import dataclass, field
 from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.uuids import NULL_UUID, random_uuid
 from barnabas.metadata.config_changes import (
-    ELR_FEATURE,
-    MIN_INSYNC_REPLICAS,
     ConfigContext,
     ResourceAlteration,
     ResourceResult,
     plan_resource,
 )
 from barnabas.metadata.config_definitions import BrokerConfigs
+from barnabas.metadata.elections import ElectionResult, answer_election
 from barnabas.metadata.feature_changes import FeatureUpdate, plan_features
-from barnabas.metadata.formatting import SUPPORTED_FEATURES, bootstrap_feature_records
+from barnabas.metadata.formatting import bootstrap_feature_records
 from barnabas.metadata.image import (
     DIRECTORY_UNASSIGNED,
-    BrokerRegistration,
     ConfigResourceType,
-    ControllerRegistration,
-    Endpoint,
     MetadataDelta,
     MetadataImage,
-    PartitionImage,
     TopicImage,
 )
 from barnabas.metadata.metadata_log import MetadataLog
-from barnabas.metadata.records import VersionedRecord
-from barnabas.metadata.snapshot_records import (
-    CONTROLLER_REGISTRATION_SINCE,
-    CORDONED_SINCE,
-    TRANSACTIONS_SINCE,
-    partition_record_version,
-    register_broker_record,
-    register_controller_record,
+from barnabas.metadata.node_records import (
+    NodeIdentity,
+    election_records,
+    farewell_records,
+    first_records,
+    registration_records,
 )
+from barnabas.metadata.records import VersionedRecord
+from barnabas.metadata.snapshot_records import partition_record_version
 from barnabas.metadata.topic_changes import (
     PARTITIONS_PER_REQUEST_MAX,
     RECORDS_PER_REQUEST_MAX,
@@ -66,40 +59,12 @@ from barnabas.metadata.topic_changes import (
 from barnabas.metadata.topic_names import collision_form
 from barnabas.protocol import messages
 
-log = logging.getLogger(__name__)
-
 PRODUCER_ID_BLOCK: Final = 1000
 PRODUCER_ID_MAX: Final = 2**63 - 1
 
+__all__ = ["Controller", "NodeIdentity", "Subscriber", "TopicCreation", "TopicCreationResult"]
+
 Subscriber = Callable[[MetadataDelta, MetadataImage], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeIdentity:
-    """What this node registers as.
-
-    Attributes:
-        endpoints: advertised listeners for clients.
-        log_dirs: directory ids in the order of log.dirs.
-        static_configs: what was set in properties, environment and overrides, as texts.
-    """
-
-    node_id: int
-    endpoints: tuple[Endpoint, ...]
-    controller_endpoint: Endpoint
-    log_dirs: tuple[bytes, ...]
-    rack: str | None = None
-    static_configs: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ElectionResult:
-    """How an election of one partition went."""
-
-    topic: str
-    partition: int
-    error: ErrorCode = ErrorCode.NONE
-    message: str | None = None
 
 
 class Controller:
@@ -165,7 +130,8 @@ class Controller:
             abort = messages.AbortTransactionRecord(reason="the controller was restarted")
             self._commit([VersionedRecord(abort)], delta)
         if not self.image.features:
-            self._commit(self._first_records(bootstrap), delta)
+            features = self._log.bootstrap_records or bootstrap or bootstrap_feature_records()
+            self._commit(first_records(features, self._node), delta)
         for name in self.image.topics:
             self._collisions[collision_form(name)] = name
         self._register(delta, was_clean)
@@ -175,107 +141,15 @@ class Controller:
         before = self.image.brokers.get(self._node.node_id)
         return before is not None and before.fenced
 
-    def _first_records(self, bootstrap: Sequence[VersionedRecord]) -> list[VersionedRecord]:
-        """Return what a new log begins with: features, and the one min.insync.replicas that ELR needs."""
-        records = list(self._log.bootstrap_records or bootstrap or bootstrap_feature_records())
-        levels = {
-            r.message.name: r.message.feature_level for r in records if r.type_name == "FeatureLevelRecord"
-        }
-        if levels.get(ELR_FEATURE):
-            static = self._node.static_configs.get(MIN_INSYNC_REPLICAS, "1")
-            records.append(
-                VersionedRecord(
-                    messages.ConfigRecord(
-                        resource_type=ConfigResourceType.BROKER,
-                        resource_name="",
-                        name=MIN_INSYNC_REPLICAS,
-                        value=static,
-                    )
-                )
-            )
-        if levels.get("metadata.version", 0) >= TRANSACTIONS_SINCE:
-            begin = messages.BeginTransactionRecord(name="Bootstrap records")
-            end = messages.EndTransactionRecord()
-            records = [VersionedRecord(begin), *records, VersionedRecord(end)]
-        return records
-
     def _register(self, delta: MetadataDelta, was_clean: bool) -> None:
-        node = self._node
-        version = self.image.metadata_version
-        records: list[VersionedRecord] = []
-        if version >= CONTROLLER_REGISTRATION_SINCE:
-            controller = ControllerRegistration(
-                controller_id=node.node_id,
-                incarnation_id=random_uuid(self._entropy),
-                zk_migration_ready=False,
-                endpoints=(node.controller_endpoint,),
-                features=SUPPORTED_FEATURES,
-            )
-            records.append(register_controller_record(controller))
-        # A broker's epoch is the offset of its registration.
-        self.broker_epoch = self._log.end_offset + len(records)
-        registration = BrokerRegistration(
-            broker_id=node.node_id,
-            broker_epoch=self.broker_epoch,
-            incarnation_id=random_uuid(self._entropy),
-            endpoints=node.endpoints,
-            features=SUPPORTED_FEATURES,
-            rack=node.rack,
-            fenced=True,
-            log_dirs=node.log_dirs,
+        records, self.broker_epoch = registration_records(
+            self._node,
+            metadata_version=self.image.metadata_version,
+            next_offset=self._log.end_offset,
+            entropy=self._entropy,
         )
-        records.append(register_broker_record(registration, version))
-        if version >= CORDONED_SINCE:
-            records.append(self._registration_change(3, cordoned_log_dirs=[]))
-        records.append(self._registration_change(0, fenced=-1))
-        records += self._elections(was_clean)
+        records += election_records(self.image, self._node.node_id, was_clean=was_clean)
         self._commit(records, delta)
-
-    def _registration_change(
-        self, version: int, *, fenced: int = 0, in_controlled_shutdown: int = 0,
-        cordoned_log_dirs: list[bytes] | None = None,
-    ) -> VersionedRecord:  # fmt: skip
-        return VersionedRecord(
-            messages.BrokerRegistrationChangeRecord(
-                broker_id=self._node.node_id,
-                broker_epoch=self.broker_epoch,
-                fenced=fenced,
-                in_controlled_shutdown=in_controlled_shutdown,
-                cordoned_log_dirs=cordoned_log_dirs,
-            ),
-            version,
-        )
-
-    def _elections(self, was_clean: bool) -> Iterable[VersionedRecord]:
-        """Make this node lead all its partitions.
-
-        After an unclean stop the leader epoch is bumped: records above what was synced may be gone, and what
-        takes their offsets must not look the same to a client.
-        """
-        node_id = self._node.node_id
-        version = partition_record_version(self.image.metadata_version)
-        for topic in self.image.topics.values():
-            for partition in topic.partitions.values():
-                if node_id not in partition.replicas:
-                    continue
-                if partition.leader == node_id and was_clean and partition.isr == (node_id,):
-                    continue
-                yield self._election(topic, partition, version)
-
-    def _election(self, topic: TopicImage, partition: PartitionImage, version: int) -> VersionedRecord:
-        node_id = self._node.node_id
-        has_elr = bool(partition.eligible_leader_replicas or partition.last_known_elr)
-        return VersionedRecord(
-            messages.PartitionChangeRecord(
-                partition_id=partition.partition,
-                topic_id=topic.topic_id,
-                leader=node_id,
-                isr=[node_id] if partition.isr != (node_id,) else None,
-                eligible_leader_replicas=[] if has_elr and version >= 2 else None,
-                last_known_elr=[] if has_elr and version >= 2 else None,
-            ),
-            version,
-        )
 
     def stop(self) -> None:
         """Note in the log that this node goes in good order, and close it. Call after all logs are flushed.
@@ -284,10 +158,7 @@ class Controller:
             ApiError: KAFKA_STORAGE_ERROR; then no clean marker may be written.
         """
         if self.broker_epoch >= 0:
-            records = [
-                self._registration_change(1, in_controlled_shutdown=1),
-                self._registration_change(0, fenced=1),
-            ]
+            records = farewell_records(self._node, self.broker_epoch)
             self._commit(records, MetadataDelta())
         self._log.close(self.image)
 
@@ -567,29 +438,8 @@ class Controller:
     def elect_leaders(
         self, election_type: int, partitions: Sequence[tuple[str, int]] | None
     ) -> list[ElectionResult]:
-        """Answer an election: one replica leads already, so none is needed.
-
-        Args:
-            election_type: 0 preferred, 1 unclean.
-            partitions: None for all, which answers with no partition at all.
-        """
-        if election_type not in (0, 1):
-            why = f"Unknown election type {election_type}"
-            return [
-                ElectionResult(topic=topic, partition=number, error=ErrorCode.INVALID_REQUEST, message=why)
-                for topic, number in partitions or ()
-            ]
-        results = []
-        for topic, number in partitions or ():
-            known = self.image.topics.get(topic)
-            if known is None:
-                error, why = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {topic}"
-            elif number not in known.partitions:
-                error, why = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {topic}-{number}"
-            else:
-                error, why = ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
-            results.append(ElectionResult(topic=topic, partition=number, error=error, message=why))
-        return results
+        """Answer an election; see elections.answer_election."""
+        return answer_election(self.image, election_type, partitions)
 
     def unregister_broker(self, broker_id: int) -> None:
         """Forget a broker that is gone.
