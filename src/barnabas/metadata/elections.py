@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ErrorCode
 from barnabas.metadata.image import MetadataImage
 

@@ -129,8 +129,8 @@ def open_log_dirs(
     chosen = cluster_id or existing or uuid_text(random_uuid(entropy))
     ids: dict[str, bytes] = {}
     formatted: list[str] = []
-    # The metadata directory goes last: with it, the others are known to be done.
-    for path in sorted(paths, key=lambda item: item == metadata_dir):
+    # The metadata directory goes first: after a crash the others, still empty, join the cluster it names.
+    for path in sorted(paths, key=lambda item: item != metadata_dir):
         properties = found[path]
         if properties is None:
             _check_empty(disk, path)

@@ -6,8 +6,8 @@ They are those that Apache Kafka's combined node writes, in its order, so that i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
+from barnabas.base.dataclass import dataclass, field
 from barnabas.base.entropy import Entropy
 from barnabas.base.uuids import random_uuid
 from barnabas.metadata.config_changes import ELR_FEATURE, MIN_INSYNC_REPLICAS
