@@ -187,3 +187,41 @@ def publish_archives(*, whole: bool = True) -> None:
             path.rename(path.with_suffix(""))
         else:
             path.unlink()
+
+
+GO_BUILD_TIMEOUT_S = 600
+
+
+def built_go(folder: Path) -> Path:
+    """Build a Go program and return its path; the modules are fetched the first time.
+
+    Raises:
+        ToolchainMissingError: there is no go, it is too old, or the modules could not be fetched.
+    """
+    sources = sorted([*folder.glob("*.go"), folder / "go.mod", folder / "go.sum"])
+    digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]
+    target = cache_dir() / f"go-{folder.name}-{digest}"
+    if target.exists():
+        return target
+    with _locked("go-build"):
+        if target.exists():
+            return target
+        go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
+        if go is None:
+            raise ToolchainMissingError("there is no go (see go.dev, or Debian's golang of at least 1.25)")
+        partial = target.with_suffix(".partial")
+        try:
+            done = subprocess.run(
+                [go, "build", "-o", str(partial), "."],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=GO_BUILD_TIMEOUT_S,
+            )
+        except subprocess.TimeoutExpired:
+            raise ToolchainMissingError(f"go build did not finish within {GO_BUILD_TIMEOUT_S} s") from None
+        if done.returncode != 0:
+            raise ToolchainMissingError(f"go build failed in {folder}:\n{done.stderr[-2000:]}")
+        partial.rename(target)
+    return target

@@ -33,6 +33,9 @@ class Client(Protocol):
     def sendable(self, record: Record) -> Record:
         """Return the record without what this library's producer refuses to send."""
 
+    def seen(self, record: Record) -> Record:
+        """Return the record as this library's consumer shows it."""
+
     def produce(
         self, bootstrap: str, topic: str, records: Sequence[Record], settings: ProduceSettings
     ) -> list[int]:

@@ -18,6 +18,9 @@ class AiokafkaClient:
             return record._replace(value=b"")
         return record
 
+    def seen(self, record: Record) -> Record:
+        return record
+
     def produce(
         self, bootstrap: str, topic: str, records: Sequence[Record], settings: ProduceSettings
     ) -> list[int]:

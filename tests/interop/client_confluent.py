@@ -22,6 +22,9 @@ class ConfluentClient:
     def sendable(self, record: Record) -> Record:
         return record
 
+    def seen(self, record: Record) -> Record:
+        return record
+
     def produce(
         self, bootstrap: str, topic: str, records: Sequence[Record], settings: ProduceSettings
     ) -> list[int]:

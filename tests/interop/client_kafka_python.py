@@ -18,6 +18,9 @@ class KafkaPythonClient:
         value = b"" if record.key is None and record.value is None else record.value
         return record._replace(headers=headers, value=value)
 
+    def seen(self, record: Record) -> Record:
+        return record
+
     def produce(
         self, bootstrap: str, topic: str, records: Sequence[Record], settings: ProduceSettings
     ) -> list[int]:

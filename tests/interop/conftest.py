@@ -14,6 +14,7 @@ from tests import toolchain, under_test
 from tests.interop.client import Client
 from tests.interop.client_aiokafka import AiokafkaClient
 from tests.interop.client_confluent import ConfluentClient
+from tests.interop.client_go import GoClient, KafkaGoClient
 from tests.interop.client_java import JavaClient
 from tests.interop.client_kafka_python import KafkaPythonClient
 from tests.interop.records import PARTITIONS
@@ -25,6 +26,9 @@ _CLIENTS: dict[str, Callable[[], Client]] = {
     "java": JavaClient,
     "kafka-python": KafkaPythonClient,
     "aiokafka": AiokafkaClient,
+    "franz-go": lambda: GoClient("franz-go"),
+    "sarama": lambda: GoClient("sarama"),
+    "kafka-go": KafkaGoClient,
 }
 
 
