@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from barnabas.metadata import config_docs
 from barnabas.metadata.config_definitions import (
     BROKER,
     CLIENT_METRICS,
@@ -133,3 +134,19 @@ def test_defaults_are_those_of_the_log() -> None:
 )
 def test_doubles_print_as_in_java(number: float, text: str) -> None:
     assert java_double_text(number) == text
+
+
+def test_every_public_topic_group_and_own_config_is_documented() -> None:
+    for table, about in (
+        (TOPIC, config_docs.topic_documentation),
+        (GROUP, config_docs.group_documentation),
+        (CLIENT_METRICS, config_docs.client_metrics_documentation),
+    ):
+        public = [name for name in table.names() if not table.definition(name).internal]
+        assert [name for name in public if not about(name)] == []
+    own = [name for name in BROKER.names() if "own" in BROKER.definition(name).flags]
+    assert [name for name in own if not config_docs.broker_documentation(name)] == []
+    assert set(config_docs.BROKER_DOCS) <= set(BROKER.names())
+    hours = config_docs.broker_documentation("log.retention.hours")
+    assert hours is not None
+    assert "retention.ms, in hours" in hours
