@@ -1,7 +1,6 @@
 """What appends, reads, recovery and opening of a log cost: `python benchmarks/log_storage.py`.
 
-Runs on a temporary directory of the real file system, page-cached; prints medians of five rounds. System calls are
-counted by a wrapper around the files, so the figure is of calls to the disk interface.
+Runs on a temporary directory of the real file system, page-cached; prints medians of a few rounds.
 """
 
 import argparse
@@ -43,7 +42,7 @@ def open_in(folder: str, name: str, **options: Any) -> OpenResult:
         clock=SystemClock(),
         cache=SealedSegmentCache(),
         deletions=PendingDeletions(disk),
-        random_below=lambda limit: 0,
+        random_below=lambda _: 0,
         topic_id=bytes(range(16)),
         **options,
     )
@@ -84,7 +83,8 @@ def idempotent_appends(folder: str) -> None:
     log = open_in(folder, "idempotent").log
     count = 10_000
     made = [
-        [batch(1024, producer_id=5, producer_epoch=0, base_sequence=number)] for number in range(count * ROUNDS)
+        [batch(1024, producer_id=5, producer_epoch=0, base_sequence=number)]
+        for number in range(count * ROUNDS)
     ]
     sent = iter(made)
     took = per_call_us(lambda _: log.append(next(sent), leader_epoch=0), count)
@@ -110,7 +110,8 @@ def reads(folder: str) -> None:
         anywhere = per_call_us(lambda n, fetch=fetch, count=count: fetch(n * 7919 % count), 20_000)
         at_end = per_call_us(lambda _, fetch=fetch, count=count: fetch(count), 20_000)
         print(
-            f"read of {size:6} B batches   tail {tail:5.2f} us, any offset {anywhere:5.2f} us, at end {at_end:5.2f} us"
+            f"read of {size:6} B batches   tail {tail:5.2f} us, "
+            f"any offset {anywhere:5.2f} us, at end {at_end:5.2f} us"
         )
         log.abandon()
 

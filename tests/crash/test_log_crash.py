@@ -2,8 +2,8 @@
 
 Each seed appends, flushes, rolls, truncates, deletes records, checkpoints and closes at random on a
 MemoryDisk that loses power at a random operation, even in the middle of recovering from the last crash. After
-each restart the log must hold a prefix of what was appended that includes everything flushed, its indexes must
-agree with its batches, and appending must go on. A failing seed is in the test's name.
+each restart the log must hold a prefix of what was appended that includes everything flushed, its indexes
+must agree with its batches, and appending must go on. A failing seed is in the test's name.
 """
 
 import random

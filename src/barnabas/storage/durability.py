@@ -96,26 +96,32 @@ class Durability:
         """
         if end <= self.recovery_point and not self.names_unsynced:
             return None
-        files = []
-        sealed: list[int] = []
-        paths: list[str] = []
-        for segment in self._segments.from_floor(self.recovery_point):
-            if segment.base_offset >= end and segment.size:
-                break
-            files.append(segment.leased)
-            if segment.sealed:
-                sealed.append(segment.base_offset)
-                segment.write_indexes()
-                paths += map(segment.path, (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX))
-                higher = self._segments.higher(segment.base_offset)
-                if higher is not None and higher.base_offset in producers.snapshot_offsets:
-                    paths.append(producers.path(higher.base_offset))
-        directories = [self._factory.path, self._root] if self.names_unsynced else []
-        self.names_unsynced = False
-        return FlushWork(
-            disk=self._factory.disk, up_to_offset=end, cuts_before=self._cuts, sealed=sealed, files=files,
-            paths=paths, directories=directories,
-        )  # fmt: skip
+        work = FlushWork(disk=self._factory.disk, up_to_offset=end, cuts_before=self._cuts)
+        try:
+            for segment in self._segments.from_floor(self.recovery_point):
+                if segment.base_offset >= end and segment.size:
+                    break
+                work.add_file(segment.leased)
+                if segment.sealed:
+                    self._add_sealed(work, segment, producers)
+        except OSError:
+            work.release()
+            raise
+        if self.names_unsynced:
+            work.add_directory(self._factory.path)
+            work.add_directory(self._root)
+            self.names_unsynced = False
+        return work
+
+    def _add_sealed(self, work: FlushWork, segment: LogSegment, producers: ProducerStates) -> None:
+        """Add what belongs to a segment besides its batches, and the producer snapshot behind it."""
+        segment.write_indexes()
+        for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX):
+            work.add_path(segment.path(suffix))
+        higher = self._segments.higher(segment.base_offset)
+        if higher is not None and higher.base_offset in producers.snapshot_offsets:
+            work.add_path(producers.path(higher.base_offset))
+        work.sealed.append(segment.base_offset)
 
     def finish(self, work: FlushWork) -> None:
         """Move the recovery point after `work` ran."""

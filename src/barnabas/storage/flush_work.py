@@ -5,8 +5,6 @@ touches nothing of the log; `Log.finish_flush` moves the recovery point. A recov
 exceeds what was synced, however appends and flushes interleave.
 """
 
-from collections.abc import Sequence
-
 from barnabas.base.disk import Disk
 from barnabas.base.region import LeasedFile
 
@@ -22,26 +20,27 @@ class FlushWork:
 
     __slots__ = ("_directories", "_disk", "_files", "_paths", "cuts_before", "sealed", "up_to_offset")
 
-    def __init__(
-        self,
-        *,
-        disk: Disk,
-        up_to_offset: int,
-        cuts_before: int,
-        sealed: Sequence[int],
-        files: Sequence[LeasedFile],
-        paths: Sequence[str],
-        directories: Sequence[str],
-    ) -> None:
+    def __init__(self, *, disk: Disk, up_to_offset: int, cuts_before: int) -> None:
         self._disk = disk
-        self._files = list(files)
-        self._paths = list(paths)
-        self._directories = list(directories)
+        self._files: list[LeasedFile] = []
+        self._paths: list[str] = []
+        self._directories: list[str] = []
         self.up_to_offset = up_to_offset
         self.cuts_before = cuts_before
-        self.sealed = list(sealed)
-        for leased in self._files:
-            leased.acquire()
+        self.sealed: list[int] = []
+
+    def add_file(self, leased: LeasedFile) -> None:
+        """Sync an open file; it is held open from now on, since looking at the next one may close it."""
+        leased.acquire()
+        self._files.append(leased)
+
+    def add_path(self, path: str) -> None:
+        """Sync a file by its path; a missing one is fine."""
+        self._paths.append(path)
+
+    def add_directory(self, path: str) -> None:
+        """Sync a directory's names, after the files."""
+        self._directories.append(path)
 
     def run(self) -> None:
         """Sync everything; may run on any thread.

@@ -53,10 +53,13 @@ def find_offset_for_timestamp(log: "LogReader", timestamp: int) -> TimestampOffs
 
 
 def _first_at_or_after(log: "LogReader", timestamp: int) -> TimestampOffset | None:
-    # A segment without timestamps counts with its file's mtime here, as in retention, and finds nothing.
     for segment in log.segments:
+        # A segment without timestamps counts with its file's mtime here, as in retention, and finds nothing.
         if segment.largest_timestamp >= timestamp:
-            return _search_segment(segment, timestamp, log.log_start_offset)
+            found = _search_segment(segment, timestamp, log.log_start_offset)
+            # Kafka stops at this segment even when what is late enough in it was deleted.
+            if found is not None:
+                return found
     return None
 
 

@@ -6,6 +6,7 @@ struct, one checksum and a handful of comparisons, so the batches' number decide
 
 import zlib
 from collections.abc import Callable
+from struct import Struct
 from typing import NamedTuple
 
 from barnabas.protocol.checksum import crc32c
@@ -26,8 +27,8 @@ from barnabas.storage.time_index import NO_TIMESTAMP, TimeIndex
 
 _PIECE_BYTES = 1024 * 1024
 _CRC_FROM = ATTRIBUTES_POSITION
-_OLD_MAGIC_CRC_AT = 12
-_OLD_MAGIC_CRC_FROM = 16
+_OLD_HEAD = Struct(">8xiIb")  # length, CRC-32, magic behind the offset
+_OLD_CRC_FROM = 16
 _OLD_SIZE_MIN = 26
 
 
@@ -66,11 +67,12 @@ def check_segment(  # noqa: PLR0912, PLR0915 - one flat loop: a call per batch w
         UnsupportedLogError: a batch of an old format.
     """
     segment.reset_indexes()
-    segment.write_indexes(even_if_empty=True)
     buffer = bytearray(min(_PIECE_BYTES, max(segment.size, HEADER_BYTES)))
     view = memoryview(buffer)
     unpack_from = HEADER.unpack_from
     offset_index, time_index = OffsetIndex(segment.base_offset), TimeIndex(segment.base_offset)
+    offset_index.clear()  # so that whatever the files hold is replaced
+    time_index.clear()
     interval = segment.index_interval_bytes
     since_entry = piece_start = at = have = 0
     max_timestamp, max_timestamp_offset = NO_TIMESTAMP, segment.base_offset
@@ -84,6 +86,7 @@ def check_segment(  # noqa: PLR0912, PLR0915 - one flat loop: a call per batch w
             piece_start, have, at = piece_start + at, _refill(segment, view, piece_start + at), 0
             progress(piece_start)
             if have < HEADER_BYTES:
+                _refuse_old_format(segment, piece_start)
                 break
         (base, length, epoch, magic, crc, attributes, delta, base_time, max_time, producer_id, producer_epoch,
          sequence, count) = unpack_from(buffer, at)  # fmt: skip
@@ -91,7 +94,7 @@ def check_segment(  # noqa: PLR0912, PLR0915 - one flat loop: a call per batch w
         position = piece_start + at
         end = at + size
         if magic != MAGIC or size < HEADER_BYTES or size > size_max - position:
-            _refuse_old_format(segment, position, length, magic)
+            _refuse_old_format(segment, position)
             break
         if end > have:
             if size > len(buffer):
@@ -142,14 +145,16 @@ def _refill(segment: LogSegment, view: memoryview, position: int) -> int:
     return segment.leased.file.read_into(position, view[:wanted]) if wanted > 0 else 0
 
 
-def _refuse_old_format(segment: LogSegment, position: int, length: int, magic: int) -> None:
-    """Raise when the bytes are a whole message set of magic 0 or 1."""
+def _refuse_old_format(segment: LogSegment, position: int) -> None:
+    """Raise when the bytes are a whole message of magic 0 or 1."""
+    head = segment.leased.file.read_at(position, _OLD_HEAD.size)
+    if len(head) < _OLD_HEAD.size:
+        return
+    length, stored, magic = _OLD_HEAD.unpack(head)
     size = length + LOG_OVERHEAD_BYTES
     if magic not in (0, 1) or not _OLD_SIZE_MIN <= size <= segment.size - position:
         return
-    content = segment.leased.file.read_at(position, size)
-    stored = int.from_bytes(content[_OLD_MAGIC_CRC_AT:_OLD_MAGIC_CRC_FROM], "big")
-    if zlib.crc32(content[_OLD_MAGIC_CRC_FROM:]) == stored:
+    if zlib.crc32(segment.leased.file.read_at(position + _OLD_CRC_FROM, size - _OLD_CRC_FROM)) == stored:
         raise UnsupportedLogError(
             f"{segment.path(LOG_SUFFIX)} holds message format {magic} at byte {position}; "
             "only format 2 (Kafka 0.11 and later) is supported"

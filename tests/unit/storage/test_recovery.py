@@ -1,0 +1,182 @@
+"""Opening a log: what a clean stop spares, what a crash makes anew, what is cut, what is left alone."""
+
+import zlib
+
+import pytest
+from tests.storage_setup import FIRST_TIMESTAMP, LogHarness, batch
+
+from barnabas.storage.log import Log
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.recovery import OpenResult
+from barnabas.storage.segment_check import UnsupportedLogError
+
+SIZE = len(batch())
+CONFIG = LogConfig(segment_bytes=4 * SIZE, index_interval_bytes=0, retention_ms=-1)
+
+
+def filled(batches: int = 10, config: LogConfig = CONFIG) -> tuple[LogHarness, Log]:
+    harness = LogHarness(config=config)
+    log = harness.open()
+    for number in range(batches):
+        log.append([batch(timestamp=FIRST_TIMESTAMP + number)], leader_epoch=number // 4)
+    return harness, log
+
+
+def killed(harness: LogHarness, log: Log, **options: int) -> OpenResult:
+    log.abandon()
+    return harness.open_result(**options)
+
+
+def name(offset: int, suffix: str = "log") -> str:
+    return f"{offset:020d}.{suffix}"
+
+
+def damage(harness: LogHarness, file_name: str, position: int, content: bytes) -> None:
+    harness.disk.open(f"{harness.path}/{file_name}").write_at(position, [content])
+
+
+def test_a_clean_start_reads_no_batch_but_the_tail() -> None:
+    harness, log = filled()
+    log.close()
+    read: list[str] = []
+    harness.disk.on_operation = lambda what, path: read.append(path[-30:]) if what == "read" else None
+    log = harness.open(clean=True)
+    assert (log.log_end_offset, log.recovery_point) == (10, 10)
+    assert {path for path in read if path.endswith(".log")} == {f"data/t-0/{name(8)}"[-30:]}
+
+
+def test_only_what_lies_behind_the_recovery_point_is_checked() -> None:
+    harness, log = filled()
+    result = killed(harness, log, recovery_point=6)
+    assert result.checked_bytes == 6 * SIZE
+    assert killed(harness, result.log).checked_bytes == 10 * SIZE
+
+
+def test_progress_is_told() -> None:
+    harness, log = filled()
+    log.abandon()
+    told: list[tuple[str, int, int]] = []
+    harness.open_result(progress=lambda *what: told.append(what))
+    assert told[-1] == ("t-0", 10 * SIZE, 10 * SIZE)
+
+
+@pytest.mark.parametrize("position", [0, 8, 16, 17, 23, 60, SIZE - 1])
+def test_a_bad_batch_ends_the_log_and_later_segments_go(position: int) -> None:
+    harness, log = filled()
+    damage(harness, name(4), SIZE + position, b"\x7f")
+    result = killed(harness, log)
+    assert result.log.log_end_offset == 5
+    assert result.log.segments.base_offsets == [0, 4]
+    assert result.truncated_bytes == 3 * SIZE + 2 * SIZE
+    assert result.log.leader_epochs.entries == [(0, 0), (1, 4)]
+    assert not [n for n in harness.names() if n.startswith(f"{8:020d}") and not n.endswith("snapshot")]
+    assert result.log.append([batch()], leader_epoch=7).first_offset == 5
+
+
+@pytest.mark.parametrize("garbage", [b"\0", bytes(100), b"\xff" * 100, batch()[:40]])
+def test_bytes_behind_the_last_batch_are_cut(garbage: bytes) -> None:
+    harness, log = filled()
+    damage(harness, name(8), 2 * SIZE, garbage)
+    result = killed(harness, log)
+    assert result.log.log_end_offset == 10
+    assert result.truncated_bytes == len(garbage)
+    assert len(harness.content(name(8))) == 2 * SIZE
+
+
+def test_offsets_must_ascend_and_stay_below_the_next_segment() -> None:
+    harness, log = filled()
+    for base_offset in (3, 12):
+        damage(harness, name(4), SIZE, base_offset.to_bytes(8, "big"))
+        result = killed(harness, log)
+        log = result.log
+        assert log.log_end_offset == 5
+        for _ in range(5):
+            log.append([batch()], leader_epoch=1)
+
+
+def test_a_lost_end_of_a_segment_ends_the_log_unless_it_is_compacted() -> None:
+    for policy, end in (("delete", 7), ("compact", 10)):
+        harness, log = filled(config=LogConfig(
+            segment_bytes=4 * SIZE, retention_ms=-1, cleanup_policy=frozenset({policy})))  # fmt: skip
+        harness.disk.open(f"{harness.path}/{name(4)}").truncate(3 * SIZE)
+        assert killed(harness, log).log.log_end_offset == end
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("suffix", ["index", "timeindex"])
+def test_a_missing_index_is_made_anew(clean: bool, suffix: str) -> None:
+    harness, log = filled()
+    log.close()
+    whole = harness.content(name(4, suffix))
+    harness.disk.unlink(f"{harness.path}/{name(4, suffix)}")
+    log = harness.open(clean=clean, recovery_point=10)
+    assert harness.content(name(4, suffix)) == whole
+
+
+def test_leftovers_of_deletions_and_compactions() -> None:
+    harness, log = filled()
+    log.close()
+
+    def put(file_name: str, content: bytes = b"") -> None:
+        harness.disk.open(f"{harness.path}/{file_name}", create=True).write_at(0, [content])
+
+    cleaned = harness.content(name(0)) + harness.content(name(4))
+    put(name(0) + ".deleted")
+    put(name(0) + ".swap", cleaned)  # replaces the segments 0 and 4
+    put(name(0, "index") + ".swap")
+    put(name(0, "timeindex") + ".swap")
+    put(name(8) + ".cleaned")
+    put(name(8) + ".swap", b"not complete: a .cleaned at or below it exists")
+    put(name(99, "index"))
+    log = harness.open(clean=True)
+    assert log.segments.base_offsets == [0, 8]
+    assert log.log_end_offset == 10
+    left = [n for n in harness.names() if n.endswith((".deleted", ".cleaned", ".swap"))]
+    assert not left
+    assert name(99, "index") not in harness.names()
+    assert log.read(7, log.log_end_offset_metadata, 10).offset_metadata == (7, 0, 7 * SIZE)
+
+
+def test_a_log_that_ends_before_its_start_begins_there() -> None:
+    harness, log = filled()
+    log.abandon()
+    log = harness.open(log_start_offset=50)
+    assert (log.log_start_offset, log.log_end_offset) == (50, 50)
+    assert log.append([batch()], leader_epoch=0).first_offset == 50
+
+
+@pytest.mark.parametrize("content", [b"", b"0\n9\n", b"nonsense"])
+def test_damaged_leader_epochs_are_made_anew_from_the_batches(content: bytes) -> None:
+    harness, log = filled()
+    log.close()
+    file = harness.disk.open(f"{harness.path}/leader-epoch-checkpoint")
+    file.truncate(0)
+    file.write_at(0, [content])
+    assert harness.open(clean=True).leader_epochs.entries == [(0, 0), (1, 4), (2, 8)]
+
+
+def test_a_large_batch_is_checked_in_one_piece_and_a_lying_length_allocates_nothing() -> None:
+    harness = LogHarness()
+    log = harness.open()
+    log.append([batch(value_bytes=3 * 1024 * 1024)], leader_epoch=0)
+    log.append([batch()], leader_epoch=0)
+    assert killed(harness, log).log.log_end_offset == 2
+    damage(harness, name(0), 8, (2**31 - 1).to_bytes(4, "big"))
+    assert harness.open().log_end_offset == 0
+
+
+def test_old_message_formats_stop_the_opening_and_nothing_is_touched() -> None:
+    harness, log = filled(2)
+    log.close()
+    before = {n: harness.content(n) for n in harness.names()}
+    damage(harness, name(0), 2 * SIZE, _old_message())
+    with pytest.raises(UnsupportedLogError, match="message format 1"):
+        harness.open()
+    after = {n: harness.content(n) for n in harness.names()}
+    assert {n for n in after if after[n] != before.get(n)} == {name(0)}
+
+
+def _old_message() -> bytes:
+    body = bytes((1, 0)) + bytes(8) + b"\xff\xff\xff\xff" + b"\0\0\0\x01x"
+    head = (2).to_bytes(8, "big") + (4 + len(body)).to_bytes(4, "big") + zlib.crc32(body).to_bytes(4, "big")
+    return head + body
