@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from tests import toolchain
@@ -20,7 +21,13 @@ from tests import toolchain
 WORKERS = 2
 """More would only make tests of timing slower on the two cores that CI has."""
 
-DEBIAN_PACKAGES = {"javac": "default-jdk-headless", "mvn": "maven"}
+DEBIAN_PACKAGES = {
+    "javac": "default-jdk-headless",
+    "mvn": "maven",
+    "go": "golang-go",
+    "kcat": "kcat",
+    "npm": "npm",
+}
 
 
 def main(arguments: list[str]) -> int:
@@ -42,17 +49,27 @@ def prepare() -> None:
     missing = [package for program, package in DEBIAN_PACKAGES.items() if shutil.which(program) is None]
     if missing and toolchain.required() and may_install():
         install(missing)
+    _get_ready("Apache Kafka's jars and the Java helper", _prepare_java)
+    _get_ready("the Go clients", lambda: toolchain.built_go(toolchain.TESTS / "interop" / "go"))
+    _get_ready("the Node.js clients", lambda: toolchain.installed_node(toolchain.TESTS / "interop" / "node"))
+
+
+def _prepare_java() -> None:
+    toolchain.kafka_classpath()
+    toolchain.compiled_java(toolchain.TESTS / "interop" / "java")
+
+
+def _get_ready(what: str, prepare_it: Callable[[], object]) -> None:
     began = time.monotonic()
     try:
-        toolchain.kafka_classpath()
-        toolchain.compiled_java(toolchain.TESTS / "interop" / "java")
+        prepare_it()
     except toolchain.ToolchainMissingError as reason:
         fate = "will fail" if toolchain.required() else "will be skipped"
-        print(f"tests: {reason}\ntests: so tests with Apache Kafka and its Java client {fate}", flush=True)
+        print(f"tests: {reason}\ntests: so tests that need {what} {fate}", flush=True)
         return
     took_s = time.monotonic() - began
     if took_s > 1:
-        print(f"tests: Apache Kafka's jars and the Java helper took {took_s:.0f} s", flush=True)
+        print(f"tests: {what} took {took_s:.0f} s", flush=True)
 
 
 def may_install() -> bool:

@@ -225,3 +225,42 @@ def built_go(folder: Path) -> Path:
             raise ToolchainMissingError(f"go build failed in {folder}:\n{done.stderr[-2000:]}")
         partial.rename(target)
     return target
+
+
+NPM_TIMEOUT_S = 300
+
+
+def installed_node(folder: Path) -> Path:
+    """Install the packages of a folder's package.json, copy its program beside them, return the program.
+
+    Raises:
+        ToolchainMissingError: there is no node or npm, or the packages could not be fetched.
+    """
+    sources = [folder / "package.json", folder / "main.js"]
+    digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]
+    target = cache_dir() / f"node-{folder.name}-{digest}"
+    program = target / "main.js"
+    if target.is_dir():
+        return program
+    with _locked("node"):
+        if target.is_dir():
+            return program
+        npm = shutil.which("npm")
+        if npm is None or shutil.which("node") is None:
+            raise ToolchainMissingError("there is no node with npm (Debian, as root: apt-get install npm)")
+        partial = target.with_suffix(".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        for source in sources:
+            shutil.copy(source, partial)
+        command = [npm, "install", "--no-package-lock", "--no-audit", "--no-fund"]
+        try:
+            done = subprocess.run(
+                command, cwd=partial, capture_output=True, text=True, check=False, timeout=NPM_TIMEOUT_S
+            )
+        except subprocess.TimeoutExpired:
+            raise ToolchainMissingError(f"npm did not finish within {NPM_TIMEOUT_S} s") from None
+        if done.returncode != 0:
+            raise ToolchainMissingError(f"npm could not install the packages:\n{done.stderr[-2000:]}")
+        partial.rename(target)
+    return program

@@ -1,0 +1,143 @@
+// kafkajs as a servant of the Python tests: its producer and its admin client.
+//
+// Each line of standard input is a command, each line of standard output its answer ("ok ..." or "error ..."). The
+// commands and the layout of the files of records are those of ../go/main.go and ../go/records.go; consume is not
+// among them, since kafkajs consumes through groups only.
+'use strict';
+
+const fs = require('node:fs');
+const readline = require('node:readline');
+const { Kafka, CompressionCodecs, CompressionTypes, logLevel } = require('kafkajs');
+
+CompressionCodecs[CompressionTypes.Snappy] = require('kafkajs-snappy');
+
+const CODECS = { none: CompressionTypes.None, gzip: CompressionTypes.GZIP, snappy: CompressionTypes.Snappy };
+const BATCH_RECORDS = 500;
+
+function connect(bootstrap) {
+  return new Kafka({ clientId: 'interop', brokers: [bootstrap], logLevel: logLevel.ERROR });
+}
+
+function readRecords(path) {
+  const content = fs.readFileSync(path);
+  const records = [];
+  let position = 0;
+  const int32 = () => content.readInt32BE((position += 4) - 4);
+  const bytes = () => {
+    const length = int32();
+    if (length < 0) return null;
+    position += length;
+    return content.subarray(position - length, position);
+  };
+  while (position < content.length) {
+    const partition = int32();
+    const timestamp = content.readBigInt64BE((position += 8) - 8).toString();
+    const record = { partition, timestamp, key: bytes(), value: bytes(), headers: {} };
+    for (let left = int32(); left > 0; left -= 1) {
+      const key = bytes().toString();
+      (record.headers[key] ??= []).push(bytes());
+    }
+    records.push(record);
+  }
+  return records;
+}
+
+async function produce(bootstrap, topic, source, target, ...options) {
+  const how = Object.fromEntries(options.map((option) => option.split('=')));
+  const idempotent = how.idempotent === 'true';
+  const producer = connect(bootstrap).producer({
+    idempotent,
+    maxInFlightRequests: 1,
+    createPartitioner: () => ({ message }) => message.partition,
+  });
+  const records = readRecords(source);
+  const offsets = new BigInt64Array(records.length).fill(-1n);
+  await producer.connect();
+  try {
+    for (let first = 0; first < records.length; first += BATCH_RECORDS) {
+      const batch = records.slice(first, first + BATCH_RECORDS);
+      const answers = await producer.send({
+        topic,
+        messages: batch,
+        acks: Number(how.acks),
+        compression: CODECS[how.codec],
+      });
+      for (const { partition, baseOffset } of how.acks === '0' ? [] : answers) {
+        let offset = BigInt(baseOffset);
+        batch.forEach((record, i) => {
+          if (record.partition === partition) offsets[first + i] = offset++;
+        });
+      }
+    }
+  } finally {
+    await producer.disconnect();
+  }
+  const written = Buffer.alloc(records.length * 8);
+  offsets.forEach((offset, i) => written.writeBigInt64BE(offset, i * 8));
+  fs.writeFileSync(target, written);
+  return '';
+}
+
+async function withAdmin(bootstrap, work) {
+  const admin = connect(bootstrap).admin();
+  await admin.connect();
+  try {
+    return await work(admin);
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+async function offsetsForTime(bootstrap, topic, _partitions, timestamp) {
+  const found = await withAdmin(bootstrap, async (admin) => ({
+    byTime: await admin.fetchTopicOffsetsByTimestamp(topic, Number(timestamp)),
+    ends: await admin.fetchTopicOffsets(topic),
+  }));
+  // Where no record is that late, kafkajs answers the end offset.
+  const end = new Map(found.ends.map(({ partition, high }) => [partition, high]));
+  return found.byTime
+    .sort((one, other) => one.partition - other.partition)
+    .map(({ partition, offset }) => `${partition}:${offset === end.get(partition) ? -1 : offset}`)
+    .join(' ');
+}
+
+async function offsetRange(bootstrap, topic) {
+  const found = await withAdmin(bootstrap, (admin) => admin.fetchTopicOffsets(topic));
+  return found
+    .sort((one, other) => one.partition - other.partition)
+    .map(({ partition, low, high }) => `${partition}:${low}:${high}`)
+    .join(' ');
+}
+
+// What an administrator does, in one go: the answer is JSON.
+async function administer(bootstrap, topic) {
+  return withAdmin(bootstrap, async (admin) => {
+    const created = await admin.createTopics({ topics: [{ topic, numPartitions: 2, replicationFactor: 1 }] });
+    const again = await admin.createTopics({ topics: [{ topic, numPartitions: 2, replicationFactor: 1 }] });
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+    const { clusterId, brokers } = await admin.describeCluster();
+    const listed = (await admin.listTopics()).includes(topic);
+    await admin.deleteTopics({ topics: [topic] });
+    const left = (await admin.listTopics()).includes(topic);
+    return JSON.stringify({
+      created, again, partitions: topics[0].partitions.length, clusterId, brokers: brokers.length, listed, left,
+    });
+  });
+}
+
+const COMMANDS = { produce, 'offsets-for-time': offsetsForTime, 'offset-range': offsetRange, administer };
+
+async function main() {
+  process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
+  for await (const line of readline.createInterface({ input: process.stdin })) {
+    const [command, ...words] = line.split(' ');
+    try {
+      const answer = await COMMANDS[command](...words);
+      process.stdout.write(`ok ${answer}`.trimEnd() + '\n');
+    } catch (failure) {
+      process.stdout.write(`error ${failure.stack.replaceAll('\n', ' ')}\n`);
+    }
+  }
+}
+
+main();
