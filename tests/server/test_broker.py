@@ -1,5 +1,6 @@
 """A broker in this process: start, serve, stop, start again. Real sockets and files, no sleeping."""
 
+import shutil
 import socket
 import struct
 import threading
@@ -148,3 +149,32 @@ def test_names_that_are_no_topics(tmp_path, name):
     with Running(tmp_path) as running:
         asked = messages.MetadataRequest(topics=[messages.MetadataRequestMetadataRequestTopic(name=name)])
         assert running.ask(asked, 9).topics[0].error_code == 17
+
+
+def test_the_metadata_tells_in_which_directory_a_partition_lies(tmp_path):
+    with Running(tmp_path, f"log.dirs={tmp_path / 'a'},{tmp_path / 'b'}") as running:
+        running.create("spread")
+        ids = running.broker.directory_ids
+    with Running(tmp_path, f"log.dirs={tmp_path / 'a'},{tmp_path / 'b'}") as running:
+        topic = running.broker.image.topics["spread"]
+        told = {number: partition.directories[0] for number, partition in topic.partitions.items()}
+    for number, directory_id in told.items():
+        (home,) = tmp_path.glob(f"*/spread-{number}")
+        assert directory_id == ids[str(home.parent)]
+
+
+def test_a_clean_restart_keeps_leader_epochs_and_a_crash_bumps_them(tmp_path):
+    def epoch_after(stop: str) -> int:
+        with Running(tmp_path) as running:
+            epoch = running.broker.image.topics["counted"].partitions[0].leader_epoch
+            if stop == "crash":
+                # What a crash leaves: the directory as it is now.
+                shutil.copytree(tmp_path, tmp_path.with_name("crashed"))
+        return epoch
+
+    with Running(tmp_path) as running:
+        running.create("counted")
+    first = epoch_after("clean")
+    assert epoch_after("crash") == first
+    tmp_path = tmp_path.with_name("crashed")
+    assert epoch_after("clean") == first + 1

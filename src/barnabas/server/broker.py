@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from barnabas.base.clock import Clock, SystemClock
 from barnabas.base.disk import Disk, OsDisk
@@ -22,7 +22,7 @@ from barnabas.handlers.routes import ROUTES
 from barnabas.handlers.services import Services
 from barnabas.metadata.config_definitions import ConfigError
 from barnabas.metadata.controller import Controller, NodeIdentity
-from barnabas.metadata.formatting import LogDirs, open_log_dirs
+from barnabas.metadata.formatting import LogDirs, open_log_dirs, read_bootstrap_checkpoint
 from barnabas.metadata.image import ConfigResourceType, Endpoint, MetadataDelta, MetadataImage
 from barnabas.metadata.metadata_log import MetadataLog
 from barnabas.metadata.records import MetadataError
@@ -36,7 +36,7 @@ from barnabas.server.settings import Settings
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_manager import LogManager, LogManagerError
-from barnabas.storage.recovery import UnsupportedLogError
+from barnabas.storage.segment_check import UnsupportedLogError
 from barnabas.timing.timer_wheel import TimerWheel
 
 _log = logging.getLogger(__name__)
@@ -75,6 +75,7 @@ class Broker:
             complete_parked_fetches=settings.text("connections.parked.fetch") == "complete"
         )
         self._bound: list[ListenerAddress] = []
+        self._directory_ids: dict[str, bytes] = {}
         self._logs: LogManager
         self._controller: Controller
         self._replicas: ReplicaManager
@@ -83,6 +84,16 @@ class Broker:
     def addresses(self) -> list[ListenerAddress]:
         """Where the broker listens, with the ports that were chosen; known after `start`."""
         return list(self._bound)
+
+    @property
+    def image(self) -> MetadataImage:
+        """The metadata as the broker has it; to be read on its thread, or when it does not run."""
+        return self._controller.image
+
+    @property
+    def directory_ids(self) -> dict[str, bytes]:
+        """Path of each log directory -> its id."""
+        return dict(self._directory_ids)
 
     # Start -------------------------------------------------------------------------------------
 
@@ -136,6 +147,7 @@ class Broker:
         settings = self._settings
         told = self._advertise()
         formatted = self._open_directories(metadata_dir)
+        self._directory_ids = formatted.directory_ids
         self._controller = Controller(
             log=MetadataLog(
                 directory=self._metadata_directory(metadata_dir),
@@ -155,7 +167,7 @@ class Broker:
             clock=self._clock,
             entropy=self._entropy,
         )
-        self._controller.start()
+        self._controller.start(read_bootstrap_checkpoint(self._disk, metadata_dir))
         self._logs.start(progress)
         self._replicas = ReplicaManager(
             local_id=settings.node_id,
@@ -225,6 +237,19 @@ class Broker:
 
     def _metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
         self._replicas.apply_delta(delta, image)
+        if len(self._directory_ids) > 1 and delta.partitions_changed:
+            placed = dict(self._placed(delta.partitions_changed))
+            if placed:
+                # Later: this change is still being told to others.
+                self._reactor.call_soon(lambda: self._controller.assign_directories(placed))
+
+    def _placed(self, partitions: Iterable[tuple[bytes, int]]) -> Iterator[tuple[tuple[bytes, int], bytes]]:
+        """Yield where logs lie, as the ids of their directories; partitions without a log are left out."""
+        for topic_id, number in partitions:
+            topic = self._controller.image.topics_by_id.get(topic_id)
+            log = None if topic is None else self._logs.get(topic.name, number)
+            if log is not None:
+                yield (topic_id, number), self._directory_ids[log.directory.path]
 
     def _directory_failed(self, directory: LogDirectory) -> None:
         self._replicas.log_directory_failed(directory)
@@ -273,6 +298,8 @@ class Broker:
     def _shut_down(self) -> bool:
         self._worker.close()
         try:
+            # First, since the controller's last word is that this broker went in good order.
+            self._logs.flush()
             self._controller.stop()
         except ApiError as error:
             _log.error("the metadata log could not be closed: %s", error)

@@ -426,6 +426,15 @@ class LogManager:
 
     # Stop --------------------------------------------------------------------------------------
 
+    def flush(self) -> None:
+        """Sync every log; one whose disk fails takes its directory offline."""
+        for key, known in self.logs.items():
+            if known.directory.online:
+                try:
+                    known.flush()
+                except ApiError as error:
+                    log.error("flushing %s: %s", key, error)
+
     def shutdown(
         self,
         high_watermarks: Mapping[tuple[str, int], int] | None = None,
