@@ -19,7 +19,7 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.recovery import OpenResult, open_log
-from barnabas.storage.segment import SealedSegmentCache
+from barnabas.storage.segment_cache import SegmentCache
 
 ROUNDS = 5
 TIMESTAMP = 1_700_000_000_000
@@ -40,7 +40,7 @@ def open_in(folder: str, name: str, **options: Any) -> OpenResult:
         partition=0,
         config=LogConfig(segment_ms=2**60),
         clock=SystemClock(),
-        cache=SealedSegmentCache(),
+        cache=SegmentCache(),
         deletions=PendingDeletions(disk),
         random_below=lambda _: 0,
         topic_id=bytes(range(16)),

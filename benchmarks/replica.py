@@ -32,7 +32,7 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.recovery import open_log
-from barnabas.storage.segment import SealedSegmentCache
+from barnabas.storage.segment_cache import SegmentCache
 from barnabas.timing.timer_wheel import TimerWheel
 
 TOPIC = "events"
@@ -60,7 +60,7 @@ class LogFolder:
             partition=partition,
             config=config,
             clock=SystemClock(),
-            cache=SealedSegmentCache(),
+            cache=SegmentCache(),
             deletions=PendingDeletions(self.disk),
             random_below=lambda _: 0,
             topic_id=topic_id,

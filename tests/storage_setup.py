@@ -11,7 +11,7 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.recovery import OpenResult, open_log
-from barnabas.storage.segment import SealedSegmentCache
+from barnabas.storage.segment_cache import SegmentCache
 
 TOPIC_ID = bytes(range(16))
 FIRST_TIMESTAMP = 1_700_000_000_000
@@ -41,7 +41,7 @@ class LogHarness:
         root: str = "/data",
         topic: str = "t",
         config: LogConfig | None = None,
-        cache: SealedSegmentCache | None = None,
+        cache: SegmentCache | None = None,
     ) -> None:
         self.clock = ManualClock(FIRST_TIMESTAMP)
         self.disk: Any = disk or MemoryDisk(self.clock)
@@ -50,7 +50,7 @@ class LogHarness:
         self.topic = topic
         self.path = f"{root}/{topic}-0"
         self.config = config or LogConfig()
-        self.cache = cache or SealedSegmentCache()
+        self.cache = cache or SegmentCache()
         self.deletions = PendingDeletions(self.disk)
         self.failures: list[OSError] = []
         self.restart()

@@ -44,7 +44,7 @@ from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.producer_state import AppendOrigin
 from barnabas.storage.recovery import open_log
-from barnabas.storage.segment import SealedSegmentCache
+from barnabas.storage.segment_cache import SegmentCache
 
 log = logging.getLogger(__name__)
 
@@ -187,7 +187,7 @@ class MetadataLog:
                 retention_ms=-1,
             ),
             clock=self._clock,
-            cache=SealedSegmentCache(),
+            cache=SegmentCache(),
             deletions=self._deletions,
             random_below=self._entropy.random_below,
             # Everything a snapshot covers was synced before the snapshot was.

@@ -31,7 +31,7 @@ from barnabas.storage.partition_directory import (
     stray_name,
 )
 from barnabas.storage.recovery import PRODUCER_ID_EXPIRATION_MS, Progress, open_log
-from barnabas.storage.segment import SealedSegmentCache
+from barnabas.storage.segment_cache import SegmentCache
 from barnabas.storage.segment_check import UnsupportedLogError
 
 log = logging.getLogger(__name__)
@@ -96,7 +96,7 @@ class LogManager:
         self.logs: dict[TopicPartition, Log] = {}
         self.high_watermarks: dict[tuple[str, int], int] = {}
         self._locks: list[DiskFile] = []
-        self._cache = SealedSegmentCache(self._config.sealed_index_bytes_max, self._config.sealed_files_max)
+        self._cache = SegmentCache(self._config.sealed_index_bytes_max, self._config.sealed_files_max)
         self._deletions = PendingDeletions(disk)
         self.unopened: dict[TopicPartition, str] = {}
         # What the checkpoints say of unopened logs, to say it again.

@@ -33,8 +33,8 @@ from barnabas.storage.segment import (
     SEGMENT_SUFFIXES,
     TIME_INDEX_SUFFIX,
     LogSegment,
-    SealedSegmentCache,
 )
+from barnabas.storage.segment_cache import SegmentCache
 from barnabas.storage.segment_check import CheckedSegment, UnsupportedLogError, check_segment
 from barnabas.storage.segment_factory import SegmentFactory
 from barnabas.storage.segments import Segments
@@ -70,7 +70,7 @@ def open_log(
     partition: int,
     config: LogConfig,
     clock: Clock,
-    cache: SealedSegmentCache,
+    cache: SegmentCache,
     deletions: PendingDeletions,
     random_below: Callable[[int], int],
     clean: bool = False,

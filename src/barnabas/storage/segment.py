@@ -1,14 +1,13 @@
 """One segment of a log: a file of record batches, its three indexes, and reading between them.
 
-Only the last segment of a log is appended to. A sealed one gives its descriptor and indexes back when
-many others are in use (SealedSegmentCache) and takes them up again when it is read. The places of the
+Only the last segment of a log is appended to. When many are in use (SegmentCache) the longest unused give
+their descriptors back, sealed ones their indexes too, and take them up again when they are read. The places of the
 most recent batches are kept besides the sparse index, so a consumer at the tail costs no read at all.
 A slice leases the file: whatever happens to the segment, a response in flight ends well (F22).
 """
 
 from array import array
 from bisect import bisect_left
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -18,6 +17,7 @@ from barnabas.base.region import FileSlice, LeasedFile
 from barnabas.protocol.record_batch import HEADER_BYTES
 from barnabas.storage import batch_scan
 from barnabas.storage.offset_index import OffsetIndex, last_entry_fits
+from barnabas.storage.segment_cache import SegmentCache
 from barnabas.storage.time_index import NO_TIMESTAMP, TimeIndex
 from barnabas.storage.transaction_index import TransactionIndex
 
@@ -39,41 +39,6 @@ and 1.5 KiB a partition."""
 def file_stem(directory: str, offset: int) -> str:
     """Return the path of a segment's files without their suffix: 20 digits name the base offset."""
     return f"{directory}/{offset:020d}"
-
-
-class SealedSegmentCache:
-    """Bounds what sealed segments of all logs hold in memory and open; least recently used go first.
-
-    Args:
-        index_bytes_max: bytes of index entries.
-        files_max: open descriptors.
-    """
-
-    __slots__ = ("_files_max", "_held", "_index_bytes", "_index_bytes_max")
-
-    def __init__(self, index_bytes_max: int = 64 * 1024 * 1024, files_max: int = 512) -> None:
-        self._index_bytes_max = index_bytes_max
-        self._files_max = files_max
-        self._index_bytes = 0
-        self._held: OrderedDict[LogSegment, int] = OrderedDict()
-
-    def touch(self, segment: "LogSegment") -> None:
-        """Note a use of a sealed segment, which may make others give back what they hold."""
-        held = self._held
-        self._index_bytes += segment.held_index_bytes - held.pop(segment, 0)
-        held[segment] = segment.held_index_bytes
-        while len(held) > 1 and (len(held) > self._files_max or self._index_bytes > self._index_bytes_max):
-            oldest, size = held.popitem(last=False)
-            self._index_bytes -= size
-            oldest.unload()
-
-    def forget(self, segment: "LogSegment") -> None:
-        """Drop a segment that was deleted or closed."""
-        self._index_bytes -= self._held.pop(segment, 0)
-
-    def statistics(self) -> dict[str, int]:
-        """Sealed segments held now, and the bytes of their index entries."""
-        return {"segments": len(self._held), "index_bytes": self._index_bytes}
 
 
 class LogSegment:
@@ -117,7 +82,7 @@ class LogSegment:
         self,
         *,
         disk: Disk,
-        cache: SealedSegmentCache,
+        cache: SegmentCache,
         directory: str,
         base_offset: int,
         created_ms: int,
@@ -156,6 +121,7 @@ class LogSegment:
         if file.size():
             file.truncate(0)
         self._leased = LeasedFile(file)
+        self._cache.opened(self)
         self.reset_indexes()
         self.write_indexes(even_if_empty=True)
         self.remember_from(self.base_offset)
@@ -171,11 +137,12 @@ class LogSegment:
 
     @property
     def leased(self) -> LeasedFile:
-        """The open log file."""
+        """The open log file; to be used at once, since opening another segment's may close it."""
         if self._leased is None:
             self._leased = LeasedFile(self._disk.open(self.path(LOG_SUFFIX)))
-        if self.sealed:
-            self._cache.touch(self)
+            self._cache.opened(self)
+        else:
+            self._cache.used(self)
         return self._leased
 
     @property
@@ -215,7 +182,7 @@ class LogSegment:
         if not last_entry_fits(self._offset_index, self.leased.file, self.size):
             self.rebuild_indexes()
         if self.sealed:
-            self._cache.touch(self)
+            self._cache.loaded(self)
 
     def rebuild_indexes(self) -> None:
         """Make the offset and time index anew from the batch headers, without checking the batches.
@@ -265,14 +232,14 @@ class LogSegment:
         self._first_timestamp = None
         self.finish_indexes()
 
-    def unload(self) -> None:
-        """Give descriptor and indexes back; only for a sealed segment, whose indexes are on disk."""
+    def drop_indexes(self) -> None:
+        """Give the indexes back; only for a sealed segment, whose indexes are on disk."""
         assert self.sealed
         self._offset_index = self._time_index = self._transaction_index = None
         self._forget_recent()
-        self._drop_file()
 
-    def _drop_file(self) -> None:
+    def close_file(self) -> None:
+        """Give the descriptor back; it is opened again when needed."""
         if self._leased is not None:
             self._leased.release()
             self._leased = None
@@ -412,7 +379,8 @@ class LogSegment:
     def mark_sealed(self) -> None:
         """Say that the segment gets no more batches and its indexes are on disk."""
         self.sealed = True
-        self._cache.touch(self)
+        if self._offset_index is not None:
+            self._cache.loaded(self)
 
     def unseal(self) -> None:
         """Make the segment the active one again, after a truncation removed the later ones."""
@@ -486,7 +454,8 @@ class LogSegment:
     def abandon(self) -> None:
         """Let go of the file without writing anything: it is deleted, or its disk has failed."""
         self._cache.forget(self)
-        self._drop_file()
+        self._cache.closed(self)
+        self.close_file()
 
     def mark_deleted(self) -> list[str]:
         """Rename the files to `.deleted` and return the new paths; readers in flight are not disturbed."""

@@ -7,7 +7,8 @@ from barnabas.base.disk import Disk
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
-from barnabas.storage.segment import RELATIVE_OFFSET_MAX, LogSegment, SealedSegmentCache
+from barnabas.storage.segment import RELATIVE_OFFSET_MAX, LogSegment
+from barnabas.storage.segment_cache import SegmentCache
 from barnabas.storage.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 
 
@@ -27,7 +28,7 @@ class SegmentFactory:
         disk: Disk,
         path: str,
         clock: Clock,
-        cache: SealedSegmentCache,
+        cache: SegmentCache,
         deletions: PendingDeletions,
         random_below: Callable[[int], int],
     ) -> None:

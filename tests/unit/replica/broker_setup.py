@@ -29,7 +29,7 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.recovery import open_log
-from barnabas.storage.segment import SealedSegmentCache
+from barnabas.storage.segment_cache import SegmentCache
 from barnabas.timing.timer_wheel import TimerWheel
 
 LOCAL_ID = 1
@@ -57,7 +57,7 @@ class Logs:
         self.disk = MemoryDisk()
         self.disk.make_dirs("/data")
         self.directory = LogDirectory(self.disk, "/data")
-        self.cache = SealedSegmentCache()
+        self.cache = SegmentCache()
         self.deletions = PendingDeletions(self.disk)
         self.high_watermarks: dict[tuple[str, int], int] = {}
         self.checkpointed: list[dict[tuple[str, int], int]] = []

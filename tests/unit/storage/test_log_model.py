@@ -3,12 +3,12 @@
 import random
 
 import pytest
-from tests.storage_setup import FIRST_TIMESTAMP, LogHarness, batch
 
 from barnabas.protocol.record_batch import iter_batches
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.segment import SealedSegmentCache
+from barnabas.storage.segment_cache import SegmentCache
+from tests.storage_setup import FIRST_TIMESTAMP, LogHarness, batch
 
 SEEDS = range(30)
 STEPS = 150
@@ -88,7 +88,7 @@ def test_a_log_is_a_list_of_batches(seed: int) -> None:
         index_interval_bytes=source.choice((0, 300)),
         retention_ms=-1,
     )
-    harness = LogHarness(config=config, cache=SealedSegmentCache(files_max=2, index_bytes_max=50))
+    harness = LogHarness(config=config, cache=SegmentCache(files_max=2, index_bytes_max=50))
     log = harness.open()
     model = Model()
     for _ in range(STEPS):

@@ -1,7 +1,6 @@
 """From an offset to a slice: rules F14 and F17 to F23."""
 
 import pytest
-from tests.storage_setup import FIRST_TIMESTAMP, LogHarness, batch, marker
 
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.protocol.record_batch import HEADER_BYTES, iter_batches
@@ -10,7 +9,9 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.offset_metadata import LogOffsetMetadata
 from barnabas.storage.producer_state import AppendOrigin
-from barnabas.storage.segment import RECENT_BATCHES_MAX, SealedSegmentCache
+from barnabas.storage.segment import RECENT_BATCHES_MAX
+from barnabas.storage.segment_cache import SegmentCache
+from tests.storage_setup import FIRST_TIMESTAMP, LogHarness, batch, marker
 
 SIZE = len(batch(3))
 
@@ -188,7 +189,7 @@ class _Spy:
 
 @pytest.mark.parametrize("what", ["retention", "truncation", "close", "deletion", "eviction"])
 def test_f22_a_slice_survives_what_happens_to_its_segment(what: str) -> None:
-    cache = SealedSegmentCache(files_max=1)
+    cache = SegmentCache(files_max=1)
     log = filled(cache=cache)
     data = log.read(0, log.log_end_offset_metadata, SIZE)
     assert data.records is not None
