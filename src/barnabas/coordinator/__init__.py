@@ -1,1 +1,1 @@
-"""What one broker hands out or decides for the whole cluster: producer ids (groups and transactions later)."""
+"""What one broker hands out for the whole cluster: producer ids (groups and transactions come later)."""
