@@ -24,6 +24,7 @@ from barnabas.handlers.brokers import NamedLeaders
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages
 from barnabas.replica.fetch import (
+    NO_LEADER_EPOCH,
     ClientMetadata,
     FetchOutcome,
     FetchParams,
@@ -36,16 +37,22 @@ from barnabas.replica.fetch import (
 FINAL_SESSION_EPOCH = -1
 """With a session id it closes that session, without one it asks for none (KIP-227)."""
 
+_FULL_FETCH_EPOCHS = (FINAL_SESSION_EPOCH, 0)
+_ISOLATION_LEVELS = (0, 1)
+
 _FIRST_WITH_ZSTD = 10
 _FIRST_WITH_RACK = 11
 _FIRST_WITH_CURRENT_LEADER = 12
 _FIRST_WITH_TOPIC_IDS = 13
 _FIRST_WITH_REPLICA_STATE = 15
+_FIRST_WITH_NODE_ENDPOINTS = 16
 
 
 def handle(context: RequestContext, request: messages.FetchRequest) -> messages.FetchResponse | None:
     """Start the read, which answers when it is done; answer at once what needs no reading."""
-    if request.session_id != 0 and request.session_epoch > 0:
+    if request.isolation_level not in _ISOLATION_LEVELS:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"unknown isolation level {request.isolation_level}")
+    if request.session_epoch not in _FULL_FETCH_EPOCHS:
         return messages.FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
     fetch = _PendingFetch(context, request)
     context.services.replicas.fetch(
@@ -56,7 +63,17 @@ def handle(context: RequestContext, request: messages.FetchRequest) -> messages.
 
 def error_response(request: messages.FetchRequest, error: ApiError, version: int) -> messages.FetchResponse:
     """The answer to a request that failed as a whole."""
-    return messages.FetchResponse(error_code=error.code)
+    response = messages.FetchResponse(error_code=error.code)
+    if version < _FIRST_WITH_TOPIC_IDS:
+        # Clients of the first versions find no error but those of partitions.
+        response.responses = [
+            messages.FetchResponseFetchableTopicResponse(
+                topic=topic.topic,
+                partitions=[_failed(part.partition, error.code) for part in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    return response
 
 
 def closes_session(request: messages.FetchRequest) -> bool:
@@ -103,7 +120,7 @@ class _PendingFetch:
         self.failed: list[tuple[FetchPartition, ErrorCode]] = []
         with_ids = context.api_version >= _FIRST_WITH_TOPIC_IDS
         image = context.services.image
-        for asked in request.topics:
+        for asked in _each_once(request, with_ids):
             if with_ids:
                 topic_id, unknown = asked.topic_id, ErrorCode.UNKNOWN_TOPIC_ID
                 topic = image.topics_by_id.get(topic_id)
@@ -118,8 +135,8 @@ class _PendingFetch:
                     part.partition,
                     part.fetch_offset,
                     part.partition_max_bytes,
-                    part.current_leader_epoch,
-                    part.last_fetched_epoch,
+                    part.current_leader_epoch if part.current_leader_epoch >= 0 else NO_LEADER_EPOCH,
+                    part.last_fetched_epoch if part.last_fetched_epoch >= 0 else NO_LEADER_EPOCH,
                     part.log_start_offset,
                 )
                 if topic is None:
@@ -154,22 +171,50 @@ class _PendingFetch:
                 )
             else:
                 response.responses[-1].partitions.append(data)
-        response.node_endpoints = [
-            messages.FetchResponseNodeEndpoint(node_id=e.node_id, host=e.host, port=e.port, rack=e.rack)
-            for e in leaders.endpoints()
-        ]
+        if version >= _FIRST_WITH_NODE_ENDPOINTS:
+            response.node_endpoints = [
+                messages.FetchResponseNodeEndpoint(node_id=e.node_id, host=e.host, port=e.port, rack=e.rack)
+                for e in leaders.endpoints()
+            ]
         self.context.respond(response)
 
     def _refuse_zstd(self, outcome: FetchOutcome) -> None:
         replicas = self.context.services.replicas
         for partition, result in zip(self.readable, outcome.results, strict=True):
-            if replicas.compression_type(partition.topic, partition.partition) == "zstd":
+            if result.error_code == ErrorCode.NONE and (
+                replicas.compression_type(partition.topic, partition.partition) == "zstd"
+            ):
                 if result.records is not None:
                     result.records.release()
                     result.records = None
                 result.error_code = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
                 result.high_watermark = result.last_stable_offset = result.log_start_offset = -1
                 result.aborted_transactions = None
+
+
+def _each_once(request: messages.FetchRequest, with_ids: bool) -> list[messages.FetchRequestFetchTopic]:
+    """Return what is asked, of a partition named twice only the last, where the first stood, as in Kafka."""
+    topics = request.topics
+    if len(topics) == 1 and len(topics[0].partitions) == 1:
+        return topics
+    last: dict[tuple[str | bytes, int], messages.FetchRequestFetchPartition] = {}
+    count = 0
+    for topic in topics:
+        name = topic.topic_id if with_ids else topic.topic
+        count += len(topic.partitions)
+        for part in topic.partitions:
+            last[name, part.partition] = part
+    if len(last) == count:
+        return topics
+    kept = []
+    for topic in topics:
+        name = topic.topic_id if with_ids else topic.topic
+        found = (last.pop((name, part.partition), None) for part in topic.partitions)
+        parts = [part for part in found if part is not None]
+        kept.append(
+            messages.FetchRequestFetchTopic(topic=topic.topic, topic_id=topic.topic_id, partitions=parts)
+        )
+    return kept
 
 
 def _partition_data(

@@ -39,11 +39,14 @@ _FIRST_VERSION = {
     EARLIEST_PENDING_UPLOAD_TIMESTAMP: 11,
 }
 _READ_COMMITTED = 1
+_ISOLATION_LEVELS = (0, _READ_COMMITTED)
 _FIRST_WITH_LEADER_EPOCH = 4
 
 
 def handle(context: RequestContext, request: messages.ListOffsetsRequest) -> messages.ListOffsetsResponse:
     """Ask the replica layer for what is asked rightly; answer in request order."""
+    if request.isolation_level not in _ISOLATION_LEVELS:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"unknown isolation level {request.isolation_level}")
     version = context.api_version
     named = Counter(
         (topic.name, part.partition_index) for topic in request.topics for part in topic.partitions

@@ -323,6 +323,10 @@ class Partition:
                 include_aborted=isolation is _TXN_COMMITTED,
             )
             result.offset_metadata = data.offset_metadata
+            if data.first_entry_incomplete and data.records is not None:
+                # A part of a batch is of no use to anybody, and some clients take it for too large a record.
+                data.records.release()
+                return result
             result.records = data.records
             result.aborted_transactions = data.aborted_transactions
             return result

@@ -99,12 +99,21 @@ def test_f7_the_first_batch_is_whole_above_every_limit_and_after_it_limits_are_h
     assert [size(r) for r in outcome.results] == [0, first, 0]
 
 
-def test_f7_a_partition_that_cannot_fit_one_batch_returns_what_the_limit_cuts() -> None:
+def test_f7_a_partition_that_cannot_fit_one_batch_returns_nothing() -> None:
     broker = Broker(2)
     broker.append(0)
     broker.append(1)
     outcome = fetch_now(broker, ask(0, 0), ask(0, 1), max_bytes=BATCH_BYTES + 10)
-    assert [size(r) for r in outcome.results] == [BATCH_BYTES, 10]  # clients drop the split batch (F21)
+    assert [size(r) for r in outcome.results] == [BATCH_BYTES, 0]
+    assert outcome.records_bytes == BATCH_BYTES
+
+
+def test_f21_behind_a_whole_batch_the_limit_may_split_one() -> None:
+    broker = Broker()
+    broker.append(0)
+    broker.append(0)
+    outcome = fetch_now(broker, ask(0, 0, max_bytes=BATCH_BYTES + 10))
+    assert [size(r) for r in outcome.results] == [BATCH_BYTES + 10]  # clients drop the split batch
 
 
 def test_f9_f10_lookup_comes_first_then_the_topic_id_then_the_epoch_then_the_offset() -> None:
