@@ -4,7 +4,9 @@ Appends one record batch per partition and answers as acks says.
 
 Behaviour
 - acks=0 gets no answer; an error closes the connection, which is the only way to tell (P1).
-- Records are handed to the log as they lie in the frame; nothing here looks inside a batch.
+- Records are handed to the log as they lie in the frame; of a batch only the transactional bit is read here.
+- Transactional records need a transactional id (53), and a transaction that this id has begun (48): a
+  transaction nobody could end would hold back read_committed consumers for ever.
 - Unknown topics answer per partition: by name 3, by id 100.
 Versions
 - 5 log start offset; 7 zstd (KIP-110); 8 record errors (KIP-467); 10 leader and endpoints on errors
@@ -13,12 +15,14 @@ Versions
 
 from __future__ import annotations
 
+from barnabas.base.disk import Buffer
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.region import FileSlice
 from barnabas.base.uuids import NULL_UUID
 from barnabas.handlers.brokers import NamedLeaders
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages
+from barnabas.protocol.record_batch import ATTRIBUTES_POSITION, HEADER_BYTES, TRANSACTIONAL_BIT
 from barnabas.replica.produce import AppendOutcome, AppendPartition, AppendPartitionResult
 
 _FIRST_WITH_TOPIC_IDS = 13
@@ -26,8 +30,16 @@ _FIRST_WITH_CURRENT_LEADER = 10
 
 
 def handle(context: RequestContext, request: messages.ProduceRequest) -> messages.ProduceResponse | None:
-    """Start the append; it answers through `_PendingProduce.respond`."""
+    """Start the append; it answers through `_PendingProduce.respond`.
+
+    Raises:
+        ApiError: TRANSACTIONAL_ID_AUTHORIZATION_FAILED.
+    """
     pending = _PendingProduce(context, request)
+    if pending.unbegun and request.transactional_id is None:
+        raise ApiError(
+            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactional records need a transactional id"
+        )
     context.services.replicas.append(
         acks=request.acks,
         timeout_ms=request.timeout_ms,
@@ -41,8 +53,10 @@ def handle(context: RequestContext, request: messages.ProduceRequest) -> message
 
 def error_response(
     request: messages.ProduceRequest, error: ApiError, version: int
-) -> messages.ProduceResponse:
-    """Every partition failed for the same reason."""
+) -> messages.ProduceResponse | None:
+    """Every partition failed for the same reason; with acks=0 nobody waits for an answer (P1)."""
+    if request.acks == 0:
+        return None
     return messages.ProduceResponse(
         responses=[
             messages.ProduceResponseTopicProduceResponse(
@@ -60,7 +74,7 @@ def error_response(
 class _PendingProduce:
     """A produce between its request and its answer."""
 
-    __slots__ = ("acks", "context", "known", "request", "unknown")
+    __slots__ = ("acks", "context", "known", "request", "unbegun", "unknown")
 
     def __init__(self, context: RequestContext, request: messages.ProduceRequest) -> None:
         self.context = context
@@ -69,6 +83,8 @@ class _PendingProduce:
         self.known: list[AppendPartition] = []
         self.unknown: dict[int, ErrorCode] = {}
         """Position of the topic in the request -> why none of its partitions can be appended to."""
+        self.unbegun: set[tuple[int, int]] = set()
+        """(topic, partition) positions with records of a transaction that nobody has begun."""
         image = context.services.image
         with_ids = context.api_version >= _FIRST_WITH_TOPIC_IDS
         for position, asked in enumerate(request.topic_data):
@@ -83,9 +99,12 @@ class _PendingProduce:
                 if name not in image.topics:
                     self.unknown[position] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                     continue
-            for partition in asked.partition_data:
+            for number, partition in enumerate(asked.partition_data):
                 records = partition.records
                 assert not isinstance(records, FileSlice), "a request's records lie in its frame"
+                if _is_transactional(records):
+                    self.unbegun.add((position, number))
+                    continue
                 self.known.append(AppendPartition(name, topic_id, partition.index, records))
 
     def respond(self, outcome: AppendOutcome) -> None:
@@ -93,7 +112,7 @@ class _PendingProduce:
         context = self.context
         if self.acks != 0:
             context.respond(self._response(outcome))
-        elif outcome.has_error or self.unknown:
+        elif outcome.has_error or self.unknown or self.unbegun:
             context.connection.close(f"produce with acks=0 failed: {self._first_error(outcome)}")
         else:
             context.respond_nothing()
@@ -102,7 +121,7 @@ class _PendingProduce:
         for partition, result in zip(self.known, outcome.results, strict=True):
             if result.error_code != ErrorCode.NONE:
                 return f"{partition.topic}-{partition.partition} {ErrorCode(result.error_code).name}"
-        return next(iter(self.unknown.values())).name
+        return next(iter(self.unknown.values()), ErrorCode.INVALID_TXN_STATE).name
 
     def _response(self, outcome: AppendOutcome) -> messages.ProduceResponse:
         response = messages.ProduceResponse()
@@ -113,7 +132,9 @@ class _PendingProduce:
             if error is None:
                 partitions = [
                     self._partition_response(part.index, next(results), leaders)
-                    for part in asked.partition_data
+                    if (position, number) not in self.unbegun
+                    else _failed(part.index, ErrorCode.INVALID_TXN_STATE)
+                    for number, part in enumerate(asked.partition_data)
                 ]
             else:
                 partitions = [_failed(part.index, error) for part in asked.partition_data]
@@ -152,6 +173,14 @@ class _PendingProduce:
             )
             leaders.add(result.leader_id)
         return answer
+
+
+def _is_transactional(records: Buffer | None) -> bool:
+    return (
+        records is not None
+        and len(records) >= HEADER_BYTES
+        and bool(records[ATTRIBUTES_POSITION + 1] & TRANSACTIONAL_BIT)
+    )
 
 
 def _failed(

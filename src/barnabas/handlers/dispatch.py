@@ -96,9 +96,18 @@ def _answer(route: Route, context: RequestContext, request: messages.Message) ->
     try:
         return route.handle(context, request)
     except ApiError as error:
-        return route.error_response(request, error, context.api_version)
+        return _failed(route, context, request, error)
     except ProtocolError:
         raise
     except Exception:
         _log.exception("fault while answering %s", context)
-        return route.error_response(request, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR), context.api_version)
+        return _failed(route, context, request, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
+
+
+def _failed(
+    route: Route, context: RequestContext, request: messages.Message, error: ApiError
+) -> messages.Message | None:
+    response = route.error_response(request, error, context.api_version)
+    if response is None:
+        context.connection.close(f"{context} failed: {error}")
+    return response

@@ -28,7 +28,7 @@ from barnabas.protocol import messages
 from barnabas.protocol.api_keys import ApiKey
 
 Handle = Callable[[RequestContext, Any], messages.Message | None]
-ErrorResponse = Callable[[Any, ApiError, int], messages.Message]
+ErrorResponse = Callable[[Any, ApiError, int], messages.Message | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class Route:
         versions: accepted; others close the connection.
         advertised: what ApiVersions tells; wider than `versions` only for Produce.
         handle: returns the response, or None when it has answered or will.
-        error_response: the answer to a request that failed as a whole.
+        error_response: the answer to a request that failed as a whole; None closes the connection.
     """
 
     spec: messages.ApiSpec
@@ -52,6 +52,8 @@ class Route:
 def _route(key: ApiKey, module: Any, *, advertised_from: int | None = None) -> tuple[int, Route]:
     spec = messages.BY_KEY[key]
     versions = spec.valid_versions
+    if spec.latest_unstable:
+        versions = versions[:-1]
     first = versions.start if advertised_from is None else advertised_from
     return int(key), Route(
         spec=spec,

@@ -63,6 +63,19 @@ from barnabas.timing.purgatory import TRIES_MAX_PER_TURN, Purgatory, PurgatorySt
 from barnabas.timing.timer_wheel import TimerWheel
 
 _NONE: Final = ErrorCode.NONE
+_LOG_START_UNTOLD: Final = frozenset(
+    (
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    )
+)
+"""Errors of Produce that Apache Kafka answers without a log start offset."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -386,6 +399,10 @@ class ReplicaManager:
 
     def _append_error(self, request: AppendPartition, error: ApiError) -> AppendPartitionResult:
         result = AppendPartitionResult(error.code, error_message=error.message)
+        partition = self.partitions.by_name.get((request.topic, request.partition))
+        if partition is not None and error.code not in _LOG_START_UNTOLD:
+            # A producer whose sequence is refused learns from it whether its records are merely gone.
+            result.log_start_offset = partition.log.log_start_offset
         if isinstance(error, RecordsRejectedError):
             result.record_errors = error.record_errors
         if error.code is ErrorCode.NOT_LEADER_OR_FOLLOWER:

@@ -102,4 +102,7 @@ def test_every_route_answers_a_failure_in_every_version(services):
             response = route.error_response(
                 request, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "words"), version
             )
+            if response is None:
+                assert route.spec.key == 0, "only a Produce with acks=0 goes without an answer"
+                continue
             route.spec.response.decode(response.encode(version), version)

@@ -1,14 +1,15 @@
 """Fetch, Produce and ListOffsets: how requests become partitions and results become answers."""
 
 import pytest
-from tests.unit.handlers.conftest import TOPIC_ID
 
 from barnabas.base.errors import ErrorCode
 from barnabas.protocol import messages
+from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.replica.fetch import FetchIsolation, FetchOutcome, FetchPartitionResult, FetchReason
 from barnabas.replica.offset_requests import ListOffsetsResult
 from barnabas.replica.produce import AppendOutcome, AppendPartitionResult, AppendReason
 from barnabas.storage.batch_validation import RecordError
+from tests.unit.handlers.conftest import TOPIC_ID
 
 UNKNOWN_ID = bytes(15) + b"\x77"
 
@@ -70,15 +71,15 @@ def test_f8_records_are_empty_never_null(peer, replicas, version):
 
 
 def test_f8_only_consecutive_partitions_share_a_topic_and_failures_come_last(peer, replicas):
-    replicas.fetch_outcome = _outcome(_result(), _result(error_code=ErrorCode.OFFSET_OUT_OF_RANGE), _result())
+    replicas.fetch_outcome = _outcome(_result(), _result(error_code=ErrorCode.OFFSET_OUT_OF_RANGE))
     request = _fetch(
-        _topic("nope", 0), _topic("events", 0, 1), _topic("events", 0), _topic("nope", 1), version=12
+        _topic("nope", 0), _topic("events", 0), _topic("events", 1), _topic("nope", 1), version=12
     )
     response = peer.send(request, 12)
     assert [
         (t.topic, [(p.partition_index, p.error_code) for p in t.partitions]) for t in response.responses
     ] == [
-        ("events", [(0, 0), (1, 1), (0, 0)]),
+        ("events", [(0, 0), (1, 1)]),
         ("nope", [(0, 3), (1, 3)]),
     ]
 
@@ -297,3 +298,80 @@ def test_list_offsets_refuses_a_partition_named_twice(peer, replicas):
         (1, 0, 8),
         (0, 42, -1),
     ]
+
+
+def test_a_partition_named_twice_is_read_once(peer, replicas):
+    first, second = _topic("events", 0, 1), _topic("events", 0)
+    second.partitions[0].fetch_offset = 9
+    replicas.fetch_outcome = _outcome(_result(), _result())
+    peer.send(_fetch(first, second, version=12), 12)
+    partitions = next(arguments for name, arguments in replicas.calls if name == "fetch")[1]
+    assert [(p.partition, p.fetch_offset) for p in partitions] == [(0, 9), (1, 5)]
+
+
+@pytest.mark.parametrize("version", range(9, 19))
+def test_f11_a_fenced_leader_epoch_is_told_in_every_version(peer, replicas, version):
+    failed = _result(error_code=ErrorCode.FENCED_LEADER_EPOCH, leader_id=1, leader_epoch=3)
+    replicas.fetch_outcome = _outcome(failed)
+    response = peer.send(_fetch(_topic("events", 1), version=version), version)
+    (data,) = response.responses[0].partitions
+    assert data.error_code == ErrorCode.FENCED_LEADER_EPOCH
+    assert bool(response.node_endpoints) == (version >= 16)
+    assert (data.current_leader.leader_id == 1) == (version >= 12)
+
+
+@pytest.mark.parametrize("epoch", [-2, -(2**31)])
+def test_f11_f16_negative_epochs_are_absent_ones(peer, replicas, epoch):
+    topic = _topic("events", 1)
+    topic.partitions[0].current_leader_epoch = topic.partitions[0].last_fetched_epoch = epoch
+    replicas.fetch_outcome = _outcome(_result())
+    peer.send(_fetch(topic, version=12), 12)
+    (partition,) = next(arguments for name, arguments in replicas.calls if name == "fetch")[1]
+    assert (partition.current_leader_epoch, partition.last_fetched_epoch) == (-1, -1)
+
+
+@pytest.mark.parametrize("version", [4, 6, 7, 12, 13, 18])
+def test_f5_an_unknown_isolation_level_is_refused(peer, replicas, version):
+    response = peer.send(_fetch(_topic("events", 1), version=version, isolation_level=7), version)
+    errors = {p.error_code for t in response.responses for p in t.partitions}
+    assert errors == ({ErrorCode.INVALID_REQUEST} if version < 13 else set())
+    assert response.error_code == (ErrorCode.INVALID_REQUEST if version >= 7 else 0)
+    assert not replicas.calls
+
+
+def test_f35_a_negative_session_epoch_continues_a_session_that_is_not_there(peer, replicas):
+    request = _fetch(_topic("events", 1), version=12, session_epoch=-2)
+    assert peer.send(request, 12).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+def _transactional():
+    batch = BatchBuilder(producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True)
+    batch.append(timestamp=1, key=None, value=b"v")
+    return batch.build()
+
+
+def test_transactional_records_need_a_transactional_id(peer, replicas):
+    request = _produce(("events", bytes(16), [0]))
+    request.topic_data[0].partition_data[0].records = _transactional()
+    response = peer.send(request, 9)
+    (data,) = response.responses[0].partition_responses
+    assert data.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert not replicas.calls
+
+
+def test_transactional_records_without_a_begun_transaction_are_refused_alone(peer, replicas):
+    replicas.append_outcome = AppendOutcome([AppendPartitionResult(base_offset=4)], AppendReason.APPENDED)
+    request = _produce(("events", bytes(16), [0, 1]))
+    request.transactional_id = "t"
+    request.topic_data[0].partition_data[0].records = _transactional()
+    response = peer.send(request, 9)
+    answers = response.responses[0].partition_responses
+    assert [a.error_code for a in answers] == [ErrorCode.INVALID_TXN_STATE, ErrorCode.NONE]
+    assert answers[1].base_offset == 4
+
+
+def test_p1_acks_0_hangs_up_when_the_whole_request_fails(peer, replicas):
+    request = _produce(("events", bytes(16), [0]), acks=0)
+    request.topic_data[0].partition_data[0].records = _transactional()
+    assert peer.send(request, 9) is None
+    assert "TRANSACTIONAL_ID_AUTHORIZATION_FAILED" in peer.connection.closed
