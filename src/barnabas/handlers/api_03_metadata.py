@@ -22,6 +22,7 @@ from barnabas.handlers.request import RequestContext
 from barnabas.handlers.topics import CLUSTER_OPERATIONS, OPERATIONS_NOT_ASKED, TOPIC_OPERATIONS, is_internal
 from barnabas.metadata.image import NO_LEADER, PartitionImage, TopicImage
 from barnabas.metadata.topic_changes import TopicCreation
+from barnabas.metadata.topic_names import validate_topic_name
 from barnabas.protocol import messages
 
 _FIRST_WITH_NULL_FOR_ALL = 1
@@ -37,7 +38,9 @@ def handle(context: RequestContext, request: messages.MetadataRequest) -> messag
     if topics_asked is None or (not topics_asked and context.api_version < _FIRST_WITH_NULL_FOR_ALL):
         topics = [_describe(context, request, topic) for topic in services.image.topics.values()]
     elif any(asked.topic_id != NULL_UUID for asked in topics_asked):
-        topics = [_by_id(context, request, asked.topic_id) for asked in topics_asked]
+        # Names beside ids are passed over, as Apache Kafka does.
+        ids = dict.fromkeys(asked.topic_id for asked in topics_asked if asked.topic_id != NULL_UUID)
+        topics = [_by_id(context, request, topic_id) for topic_id in ids]
     else:
         names = dict.fromkeys(asked.name for asked in topics_asked if asked.name is not None)
         topics = _by_name(context, request, list(names))
@@ -66,7 +69,7 @@ def error_response(
         error_code=error.code,
         topics=[
             messages.MetadataResponseMetadataResponseTopic(
-                error_code=error.code, name=asked.name, topic_id=asked.topic_id
+                error_code=error.code, name=asked.name or "", topic_id=asked.topic_id
             )
             for asked in request.topics or ()
         ],
@@ -75,6 +78,9 @@ def error_response(
 
 def _check(context: RequestContext, request: messages.MetadataRequest) -> None:
     if context.api_version >= _FIRST_WITH_TOPIC_IDS_ASKED:
+        for asked in request.topics or ():
+            if asked.name is None and asked.topic_id == NULL_UUID:
+                raise ApiError(ErrorCode.INVALID_REQUEST, "a topic needs a name or an id")
         return
     for asked in request.topics or ():
         if asked.name is None:
@@ -106,7 +112,10 @@ def _by_name(
         _describe(context, request, topic)
         if (topic := image.topics.get(name)) is not None
         else messages.MetadataResponseMetadataResponseTopic(
-            error_code=errors[name], name=name, is_internal=is_internal(name)
+            error_code=errors[name],
+            name=name,
+            is_internal=is_internal(name),
+            topic_authorized_operations=_topic_operations(request),
         )
         for name in names
     ]
@@ -117,13 +126,21 @@ def _create_missing(
 ) -> dict[str, ErrorCode]:
     """Create unknown topics where that is wanted; return why others stay unknown."""
     services = context.services
-    errors = dict.fromkeys(missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    errors = {name: _why_missing(name) for name in missing}
     if not (request.allow_auto_topic_creation and services.settings.auto_create_topics_enable):
         return errors
     creations = [TopicCreation(name=name) for name in missing if not is_internal(name)]
     for creation, result in zip(creations, services.controller.create_topics(creations), strict=True):
         errors[creation.name] = result.error
     return errors
+
+
+def _why_missing(name: str) -> ErrorCode:
+    try:
+        validate_topic_name(name)
+    except ApiError as error:
+        return error.code
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _describe(
@@ -134,10 +151,12 @@ def _describe(
         topic_id=topic.topic_id,
         is_internal=is_internal(topic.name),
         partitions=[_describe_partition(context, partition) for partition in topic.partitions.values()],
-        topic_authorized_operations=(
-            TOPIC_OPERATIONS if request.include_topic_authorized_operations else OPERATIONS_NOT_ASKED
-        ),
+        topic_authorized_operations=_topic_operations(request),
     )
+
+
+def _topic_operations(request: messages.MetadataRequest) -> int:
+    return TOPIC_OPERATIONS if request.include_topic_authorized_operations else OPERATIONS_NOT_ASKED
 
 
 def _describe_partition(

@@ -17,6 +17,7 @@ import re
 
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.handlers.request import RequestContext
+from barnabas.metadata.formatting import KRAFT_VERSION
 from barnabas.protocol import messages
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -44,6 +45,8 @@ def handle(context: RequestContext, request: messages.ApiVersionsRequest) -> mes
         and _SOFTWARE.fullmatch(request.client_software_version)
     ):
         raise ApiError(ErrorCode.INVALID_REQUEST, "client software name and version must look like names")
+    if (request.cluster_id is None) != (request.node_id < 0):
+        raise ApiError(ErrorCode.INVALID_REQUEST, "a client expects a cluster and a node, or neither")
     if version >= _FIRST_WITH_EXPECTED_NODE and _expects_another(context, request):
         raise ApiError(ErrorCode.REBOOTSTRAP_REQUIRED)
     response = _served_apis(context)
@@ -91,11 +94,12 @@ def _add_features(response: messages.ApiVersionsResponse, context: RequestContex
         for name, (low, high) in SUPPORTED_FEATURES.items()
         if low > 0 or version >= _FIRST_WITH_MINIMUM_ZERO
     ]
+    levels = {**services.image.features, KRAFT_VERSION: services.controller.log.quorum.kraft_version}
     response.finalized_features = [
         messages.ApiVersionsResponseFinalizedFeatureKey(
             name=name, min_version_level=level, max_version_level=level
         )
-        for name, level in services.image.features.items()
+        for name, level in levels.items()
         if level > 0
     ]
     response.finalized_features_epoch = services.controller.metadata_offset

@@ -24,11 +24,28 @@ def handle(context: RequestContext, request: messages.CreateTopicsRequest) -> me
     """Hand what is asked once to the controller."""
     named = Counter(topic.name for topic in request.topics)
     twice = [name for name, count in named.items() if count > 1]
-    creations = [_creation(topic) for topic in request.topics if named[topic.name] == 1]
+    creations: list[TopicCreation] = []
+    response = messages.CreateTopicsResponse()
+    for topic in request.topics:
+        if named[topic.name] > 1:
+            continue
+        partition = _placed_twice(topic)
+        if partition is None:
+            creations.append(_creation(topic))
+            continue
+        response.topics.append(
+            _failed(
+                topic.name,
+                ApiError(
+                    ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                    f"Found multiple manual partition assignments for partition {partition}",
+                ),
+            )
+        )
     results = context.services.controller.create_topics(creations, validate_only=request.validate_only)
-    response = messages.CreateTopicsResponse(
-        topics=[_result(creation.name, result) for creation, result in zip(creations, results, strict=True)]
-    )
+    response.topics += [
+        _result(creation, result) for creation, result in zip(creations, results, strict=True)
+    ]
     response.topics += [
         _failed(name, ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")) for name in twice
     ]
@@ -42,6 +59,16 @@ def error_response(
     return messages.CreateTopicsResponse(topics=[_failed(topic.name, error) for topic in request.topics])
 
 
+def _placed_twice(topic: messages.CreateTopicsRequestCreatableTopic) -> int | None:
+    """Return the first partition that has more than one assignment."""
+    placed: set[int] = set()
+    for part in topic.assignments:
+        if part.partition_index in placed:
+            return part.partition_index
+        placed.add(part.partition_index)
+    return None
+
+
 def _creation(topic: messages.CreateTopicsRequestCreatableTopic) -> TopicCreation:
     return TopicCreation(
         name=topic.name,
@@ -52,18 +79,22 @@ def _creation(topic: messages.CreateTopicsRequestCreatableTopic) -> TopicCreatio
     )
 
 
-def _result(name: str, result: TopicCreationResult) -> messages.CreateTopicsResponseCreatableTopicResult:
+def _result(
+    creation: TopicCreation, result: TopicCreationResult
+) -> messages.CreateTopicsResponseCreatableTopicResult:
     if result.error is not ErrorCode.NONE:
-        return _failed(name, ApiError(result.error, result.message))
+        return _failed(creation.name, ApiError(result.error, result.message))
     return messages.CreateTopicsResponseCreatableTopicResult(
-        name=name,
+        name=creation.name,
+        error_message=None,
         topic_id=result.topic_id,
         num_partitions=result.num_partitions,
         replication_factor=result.replication_factor,
         configs=[
             messages.CreateTopicsResponseCreatableTopicConfigs(
                 name=config.name,
-                value=config.value,
+                # What was asked for comes back as it was written, " 5 " for 5.
+                value=creation.configs.get(config.name, config.value),
                 read_only=config.read_only,
                 config_source=config.source,
                 is_sensitive=config.is_sensitive,

@@ -62,7 +62,7 @@ def _request_error(name: str | None, topic_id: bytes, count: int) -> ApiError | 
     if name is None and topic_id == NULL_UUID:
         return ApiError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
     if count > 1:
-        what = "name" if name is not None else "ID"
+        what = "name" if name is not None else "id"
         return ApiError(ErrorCode.INVALID_REQUEST, f"Duplicate topic {what}.")
     return None
 

@@ -151,7 +151,9 @@ def services(replicas: FakeReplicas) -> Services:
         rack=None,
         clock=ManualClock(),
         image=image,
-        controller=SimpleNamespace(metadata_offset=5),
+        controller=SimpleNamespace(
+            metadata_offset=5, log=SimpleNamespace(quorum=SimpleNamespace(kraft_version=1))
+        ),
         replicas=replicas,
         producer_ids=ProducerIds(lambda: range(1000, 2000)),
         settings=HandlerSettings(),

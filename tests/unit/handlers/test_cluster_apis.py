@@ -1,13 +1,14 @@
 """ApiVersions, Metadata, DescribeCluster, FindCoordinator, InitProducerId."""
 
 import pytest
-from tests.unit.handlers.conftest import TOPIC_ID
 
 from barnabas.base.errors import ErrorCode
 from barnabas.base.uuids import NULL_UUID
 from barnabas.handlers.routes import ROUTES
+from barnabas.metadata.topic_changes import TopicCreationResult
 from barnabas.protocol import messages
 from barnabas.protocol.api_keys import ApiKey
+from tests.unit.handlers.conftest import TOPIC_ID
 
 
 def _software(**fields):
@@ -39,6 +40,7 @@ def test_api_versions_tells_finalized_features(peer, services):
     assert {f.name: f.max_version_level for f in response.finalized_features} == {
         "metadata.version": 33,
         "group.version": 1,
+        "kraft.version": 1,  # of the quorum's log, not of a feature record
     }
     assert response.finalized_features_epoch == 5
 
@@ -56,6 +58,8 @@ def test_kip511_software_must_look_like_a_name(peer, name):
         ("another", 1, ErrorCode.REBOOTSTRAP_REQUIRED),
         ("cluster", 2, ErrorCode.REBOOTSTRAP_REQUIRED),
         (None, -1, ErrorCode.NONE),
+        (None, 1, ErrorCode.INVALID_REQUEST),
+        ("cluster", -1, ErrorCode.INVALID_REQUEST),
     ],
 )
 def test_kip1242_a_client_that_means_another_node_is_sent_back(peer, cluster_id, node_id, expected):
@@ -193,3 +197,41 @@ def test_init_producer_id_refusals(peer, fields, code):
 def test_null_topic_id_is_no_id(peer):
     asked = [messages.MetadataRequestMetadataRequestTopic(name="events", topic_id=NULL_UUID)]
     assert peer.send(messages.MetadataRequest(topics=asked), 12).topics[0].name == "events"
+
+
+def test_create_topics_refuses_a_partition_placed_twice_and_keeps_the_others(peer, services):
+    asked = []
+    services.controller.create_topics = lambda creations, validate_only: (
+        asked.extend(creations) or [TopicCreationResult(name=creation.name) for creation in creations]
+    )
+    place = messages.CreateTopicsRequestCreatableReplicaAssignment
+    topic = messages.CreateTopicsRequestCreatableTopic
+    twice = [place(partition_index=0, broker_ids=[1]), place(partition_index=0, broker_ids=[1])]
+    request = messages.CreateTopicsRequest(topics=[topic(name="a", assignments=twice), topic(name="b")])
+    response = peer.send(request, 7)
+    assert {t.name: t.error_code for t in response.topics} == {
+        "a": ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+        "b": ErrorCode.NONE,
+    }
+    assert [creation.name for creation in asked] == ["b"]
+    assert next(t for t in response.topics if t.name == "b").error_message is None
+
+
+@pytest.mark.parametrize("version", range(10, 14))
+def test_metadata_refuses_a_topic_with_neither_name_nor_id_in_every_version(peer, version):
+    request = messages.MetadataRequest(topics=[messages.MetadataRequestMetadataRequestTopic(name=None)])
+    response = peer.send(request, version)
+    assert [t.error_code for t in response.topics] == [ErrorCode.INVALID_REQUEST]
+
+
+@pytest.mark.parametrize("name", ["", ".", "no/slash", "x" * 250])
+def test_metadata_tells_wrong_names_from_unknown_ones(peer, name):
+    topics = [messages.MetadataRequestMetadataRequestTopic(name=asked) for asked in (name, "nope")]
+    request = messages.MetadataRequest(topics=topics, allow_auto_topic_creation=False)
+    errors = {t.name: t.error_code for t in peer.send(request, 9).topics}
+    assert errors == {name: ErrorCode.INVALID_TOPIC_EXCEPTION, "nope": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+
+
+def test_unstable_versions_are_neither_served_nor_told():
+    assert ROUTES[22].versions.stop - 1 == 5
+    assert ROUTES[22].advertised.stop - 1 == 5
