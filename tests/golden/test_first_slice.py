@@ -1,0 +1,31 @@
+"""Barnabas' answers to four thousand requests against Apache Kafka's recorded ones, without a JVM.
+
+tests/interop/test_first_slice_oracle.py asks both and keeps the record true.
+"""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.broker import BarnabasBroker
+from tests.interop.first_slice.differences import unexplained
+from tests.interop.first_slice.play import SITUATIONS, play
+from tests.interop.first_slice.recorded import load
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BarnabasBroker]:
+    """A Barnabas of its own, with the node id of the recorded Apache Kafka and no topics."""
+    with BarnabasBroker(tmp_path_factory.mktemp("first-slice"), overrides={"node.id": "1"}) as running:
+        yield running
+        assert "fault while" not in running.log_path.read_text()
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_barnabas_answers_as_apache_kafka_did(broker: BarnabasBroker, name: str) -> None:
+    theirs = load()[name]
+    ours = json.loads(json.dumps(play(broker.port, name)))
+    assert theirs.keys() == ours.keys()
+    wrong = [line for what in theirs for line in unexplained(what, theirs[what], ours[what])]
+    assert not wrong, f"{len(wrong)} differences:\n" + "\n".join(wrong[:40])
