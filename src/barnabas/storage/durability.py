@@ -18,7 +18,8 @@ class Durability:
     """What of one log is synced.
 
     Args:
-        names_unsynced: the partition's directory or a segment in it is new.
+        names_unsynced: files in the partition's directory are new or gone.
+        root_unsynced: the partition's directory itself is new.
 
     Attributes:
         recovery_point: everything below it was synced.
@@ -35,6 +36,7 @@ class Durability:
         "names_unsynced",
         "on_lowered",
         "recovery_point",
+        "root_unsynced",
     )
 
     def __init__(
@@ -46,6 +48,7 @@ class Durability:
         recovery_point: int,
         end_offset: int,
         names_unsynced: bool,
+        root_unsynced: bool,
     ) -> None:
         self._factory = factory
         self._segments = segments
@@ -53,6 +56,7 @@ class Durability:
         self.recovery_point = recovery_point
         self.last_flushed_ms = factory.clock.monotonic_ms()
         self.names_unsynced = names_unsynced
+        self.root_unsynced = root_unsynced
         self.on_lowered: Callable[[], None] | None = None
         self._cuts = 0
         self._indexes_unsynced: set[int] = set()
@@ -109,8 +113,10 @@ class Durability:
             raise
         if self.names_unsynced:
             work.add_directory(self._factory.path)
-            work.add_directory(self._root)
             self.names_unsynced = False
+        if self.root_unsynced:
+            work.add_directory(self._root)
+            self.root_unsynced = False
         return work
 
     def _add_sealed(self, work: FlushWork, segment: LogSegment, producers: ProducerStates) -> None:

@@ -43,9 +43,9 @@ class FlushScheduler:
             if key in self._flushing or not known.directory.online:
                 continue
             idle_ms = now_ms - known.durability.last_flushed_ms
-            if known.unflushed_messages and idle_ms >= known.config.flush_ms:
+            if known.recovery_point < known.log_end_offset and idle_ms >= known.config.flush_ms:
                 self._flush(key, known, None)
-            elif known.rolled_unflushed:
+            elif known.recovery_point < known.segments.active.base_offset:
                 self._flush(key, known, known.segments.active.base_offset)
 
     def _flush(self, key: TopicPartition, flushed: Log, up_to_offset: int | None) -> None:

@@ -16,6 +16,9 @@ from barnabas.storage import checkpoints
 UNDEFINED_EPOCH = -1
 UNDEFINED_EPOCH_OFFSET = -1
 
+_WRITTEN = 2**63 - 1
+_FROM_START = -1
+
 
 class EpochEntry(NamedTuple):
     """A leader epoch and the first offset it wrote."""
@@ -31,12 +34,12 @@ class LeaderEpochs:
         path: of the checkpoint file.
     """
 
-    __slots__ = ("_entries", "_path", "dirty")
+    __slots__ = ("_entries", "_path", "_unwritten_from")
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._entries: list[EpochEntry] = []
-        self.dirty = False
+        self._unwritten_from = _WRITTEN  # the file is right about every offset below
 
     def load(self, disk: Disk) -> None:
         """Read the file; none means no epochs.
@@ -51,13 +54,21 @@ class LeaderEpochs:
             except ValueError:
                 raise checkpoints.CheckpointError(f"{self._path} holds the line {line!r}") from None
             self.assign(epoch, start_offset)
-        self.dirty = False
+        self._unwritten_from = _WRITTEN
 
-    def persist(self, disk: Disk) -> None:
-        """Write the file durably if anything changed."""
-        if self.dirty:
+    def persist(self, disk: Disk, log_end_offset: int) -> None:
+        """Write the file durably if what it tells of the offsets below the log's end has changed.
+
+        An epoch without records is not worth a sync: opening the log forgets it anyway.
+        """
+        if self._unwritten_from < log_end_offset or self._unwritten_from == _FROM_START:
             checkpoints.write_lines(disk, self._path, (f"{e} {s}" for e, s in self._entries))
-            self.dirty = False
+            self._unwritten_from = _WRITTEN
+
+    @property
+    def dirty(self) -> bool:
+        """Whether the file differs from what is here."""
+        return self._unwritten_from != _WRITTEN
 
     def move(self, path: str) -> None:
         """Follow a renamed partition directory: `path` is the file's new one."""
@@ -83,7 +94,7 @@ class LeaderEpochs:
         while entries and (entries[-1].epoch >= epoch or entries[-1].start_offset >= start_offset):
             entries.pop()
         entries.append(EpochEntry(epoch, start_offset))
-        self.dirty = True
+        self._unwritten_from = min(self._unwritten_from, start_offset)
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """Return (epoch, end offset) of the largest known epoch not above `epoch`; (-1, -1) undetermined.
@@ -111,18 +122,19 @@ class LeaderEpochs:
         keep = bisect_left(self._entries, end_offset, key=_start_of)
         if keep < len(self._entries):
             del self._entries[keep:]
-            self.dirty = True
+            self._unwritten_from = min(self._unwritten_from, end_offset)
 
     def truncate_from_start(self, start_offset: int) -> None:
         """Forget what lies before `start_offset`; the epoch in force there starts there now."""
         below = bisect_right(self._entries, start_offset, key=_start_of)
         if below and (below > 1 or self._entries[0].start_offset != start_offset):
             self._entries[:below] = [EpochEntry(self._entries[below - 1].epoch, start_offset)]
-            self.dirty = True
+            self._unwritten_from = _FROM_START
 
     def clear(self) -> None:
         """Forget everything."""
-        self.dirty = self.dirty or bool(self._entries)
+        if self._entries:
+            self._unwritten_from = _FROM_START
         self._entries = []
 
 

@@ -43,7 +43,7 @@ class Log(LogReader):
         topic_id: 16 bytes, or None for a log without partition.metadata.
     """
 
-    __slots__ = ("_topic_id_durable", "config", "durability", "topic_id")
+    __slots__ = ("_topic_id_durable", "_unchanged", "config", "durability", "topic_id")
 
     def __init__(
         self,
@@ -61,6 +61,7 @@ class Log(LogReader):
         log_end_offset: int,
         topic_id: bytes | None,
         topic_id_durable: bool,
+        as_closed: bool,
     ) -> None:
         super().__init__(
             directory=directory,
@@ -77,21 +78,12 @@ class Log(LogReader):
         self.durability = durability
         self.topic_id = topic_id
         self._topic_id_durable = topic_id_durable
+        self._unchanged = as_closed  # nothing to do for a clean stop
 
     @property
     def recovery_point(self) -> int:
         """Everything below it was synced."""
         return self.durability.recovery_point
-
-    @property
-    def unflushed_messages(self) -> int:
-        """Offsets beyond the recovery point."""
-        return self._end.message_offset - self.durability.recovery_point
-
-    @property
-    def rolled_unflushed(self) -> bool:
-        """Whether a sealed segment waits for a flush; Kafka flushes it soon after the roll."""
-        return self.durability.recovery_point < self.segments.active.base_offset
 
     # Appending ---------------------------------------------------------------------------------
 
@@ -170,6 +162,7 @@ class Log(LogReader):
             end = self._end.message_offset
             return AppendInfo(end, end - 1, -1, -1, self.log_start_offset, 0)
         max_timestamp = heads[0].max_timestamp if len(heads) == 1 else max(h.max_timestamp for h in heads)
+        self._unchanged = False
         try:
             if not self._topic_id_durable:
                 self._write_topic_id()
@@ -238,6 +231,7 @@ class Log(LogReader):
                 raise self.directory.failed(error, f"rolling {self.name}") from error
 
     def _roll(self, first_offset: int) -> LogSegment:
+        self._unchanged = False
         end = self._end.message_offset
         base_offset = max(first_offset, end)
         active = self.segments.active
@@ -274,7 +268,7 @@ class Log(LogReader):
         try:
             if not self._topic_id_durable:
                 self._write_topic_id()
-            self.leader_epochs.persist(self.directory.disk)
+            self.leader_epochs.persist(self.directory.disk, self._end.message_offset)
             return self.durability.begin(end, self.producers)
         except OSError as error:
             raise self.directory.failed(error, f"flushing {self.name}") from error
@@ -315,15 +309,25 @@ class Log(LogReader):
         """
         self.directory.check()
         try:
+            if self._unchanged:
+                self._close_unchanged()
+                return
             self.producers.take_snapshot()
             self.segments.active.finish_indexes()
-            # Recovery may have made and dropped files; their names must be certain before the marker.
+            # The new snapshot's name, if no other, must be certain before the marker.
             self.durability.names_unsynced = True
             self.flush()
             self.segments.active.sync_indexes()
             self.producers.sync_snapshot(self._end.message_offset)
         except OSError as error:
             raise self.directory.failed(error, f"closing {self.name}") from error
+        self.abandon()
+
+    def _close_unchanged(self) -> None:
+        """Spare idle partitions their syncs; an empty one that is lost is made again from the metadata."""
+        if not self._topic_id_durable and self.topic_id is not None:
+            write_topic_id(self.directory.disk, self.path, self.topic_id, durable=False)
+        self.leader_epochs.persist(self.directory.disk, self._end.message_offset)
         self.abandon()
 
     def abandon(self) -> None:
@@ -344,6 +348,7 @@ class Log(LogReader):
         self.directory.check()
         if offset >= self._end.message_offset:
             return
+        self._unchanged = False
         if offset <= self.segments.first.base_offset:
             self.truncate_fully(offset)
             return
@@ -381,6 +386,7 @@ class Log(LogReader):
             ApiError: KAFKA_STORAGE_ERROR.
         """
         self.directory.check()
+        self._unchanged = False
         self.durability.lower(new_start_offset)
         try:
             for segment in reversed(list(self.segments)):
@@ -391,7 +397,7 @@ class Log(LogReader):
             self._end = LogOffsetMetadata(new_start_offset, new_start_offset, 0)
             self.log_start_offset = new_start_offset
             self.leader_epochs.clear()
-            self.leader_epochs.persist(self.directory.disk)
+            self.leader_epochs.persist(self.directory.disk, self._end.message_offset)
             self._rebuild_producers()
         except OSError as error:
             raise self.directory.failed(error, f"truncating {self.name}") from error
@@ -468,6 +474,7 @@ class Log(LogReader):
 
     def _take_away(self, segment: LogSegment, *, snapshot: bool) -> None:
         """Rename the files of a segment, which are unlinked later, and drop the snapshot at its base."""
+        self._unchanged = False
         self.segments.remove(segment.base_offset)
         self.durability.forget(segment)
         self._factory.take_away(segment, self.config)

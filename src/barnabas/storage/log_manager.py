@@ -191,7 +191,10 @@ class LogManager:
                     producer_expiration_ms=self._config.producer_id_expiration_ms, progress=progress,
                 ).log  # fmt: skip
             except UnsupportedLogError as error:
-                self._leave_unopened(directory, key, str(error), starts.get(key))
+                # Its partition answers KAFKA_STORAGE_ERROR; it is left as it is, and the others go on.
+                log.error("%s is not opened: %s", key, error)
+                self.unopened[key] = str(error)
+                self._unopened_starts[root][key] = starts.get(key)
                 continue
             self._add(key, opened)
             lowered = lowered or opened.recovery_point < recovery_points.get(key, 0)
@@ -203,14 +206,6 @@ class LogManager:
         for key in {*recovery_points, *starts, *high_watermarks}:
             if key not in self.logs and key not in self.unopened:
                 self._stale.add(key)
-
-    def _leave_unopened(
-        self, directory: LogDirectory, key: TopicPartition, reason: str, log_start_offset: int | None
-    ) -> None:
-        """Leave one log as it is: its partition answers KAFKA_STORAGE_ERROR, the others go on."""
-        log.error("%s is not opened: %s", key, reason)
-        self.unopened[key] = reason
-        self._unopened_starts[directory.path][key] = log_start_offset
 
     def _pass_over(self, directory: LogDirectory, name: str) -> None:
         path = f"{directory.path}/{name}"
@@ -471,13 +466,6 @@ class LogManager:
         self._started = False
         return all_clean
 
-    def release(self) -> None:
-        """Close everything without flushing or a marker: for a start that failed."""
-        for known in self.logs.values():
-            known.abandon()
-        self.logs.clear()
-        self._unlock()
-
     def _close_logs(self, directory: LogDirectory, deadline_ms: int | None) -> bool:
         clean = True
         for key, known in self.logs_of(directory).items():
@@ -495,6 +483,13 @@ class LogManager:
         for lock in self._locks:
             lock.close()
         self._locks.clear()
+
+    def release(self) -> None:
+        """Close everything without flushing or a marker: for a start that failed."""
+        for known in self.logs.values():
+            known.abandon()
+        self.logs.clear()
+        self._unlock()
 
     def statistics(self) -> dict[str, int]:
         """Figures for metrics."""

@@ -30,6 +30,8 @@ def read_topic_id(disk: Disk, directory: str) -> bytes | None:
         content = file.read_at(0, 1024)
     finally:
         file.close()
+    if not content:
+        return None  # as a power failure leaves what was not synced
     try:
         fields = dict(line.split(": ", 1) for line in content.decode("utf-8").splitlines() if line)
         if fields.get("version") != _VERSION:
@@ -41,7 +43,15 @@ def read_topic_id(disk: Disk, directory: str) -> bytes | None:
         raise PartitionMetadataError(f"{path} names no topic id") from None
 
 
-def write_topic_id(disk: Disk, directory: str, topic_id: bytes) -> None:
-    """Write the file durably."""
+def write_topic_id(disk: Disk, directory: str, topic_id: bytes, *, durable: bool = True) -> None:
+    """Write the file, durably unless no record depends on it."""
+    path = f"{directory}/{FILE_NAME}"
     text = f"version: {_VERSION}\ntopic_id: {uuid_text(topic_id)}"
-    write_file_durably(disk, f"{directory}/{FILE_NAME}", text.encode("utf-8"))
+    if durable:
+        write_file_durably(disk, path, text.encode("utf-8"))
+        return
+    file = disk.open(path, create=True)
+    try:
+        file.write_at(0, [text.encode("utf-8")])
+    finally:
+        file.close()

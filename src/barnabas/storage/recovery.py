@@ -124,30 +124,11 @@ def open_log(
         raise UnsupportedLogError(str(error)) from error
     except ApiError as error:
         raise UnsupportedLogError(f"{path} was stopped cleanly or synced and is damaged: {error}") from error
-    durability = Durability(
-        factory=factory,
-        segments=opening.segments,
-        root=directory.path,
+    return opening.result(
+        directory, topic, partition, producers, start, end,
         recovery_point=end if clean else min(max(recovery_point, 0), end),
-        end_offset=end,
-        names_unsynced=fresh,
-    )
-    opened = Log(
-        directory=directory,
-        topic=topic,
-        partition=partition,
-        config=config,
-        factory=factory,
-        segments=opening.segments,
-        durability=durability,
-        leader_epochs=opening.epochs,
-        producers=producers,
-        log_start_offset=start,
-        log_end_offset=end,
-        topic_id=stored_topic_id or topic_id,
-        topic_id_durable=stored_topic_id is not None or topic_id is None,
-    )
-    return OpenResult(opened, opening.truncated_bytes, opening.checked_bytes)
+        clean=clean, fresh=fresh, stored_topic_id=stored_topic_id, topic_id=topic_id,
+    )  # fmt: skip
 
 
 class _Opening:
@@ -213,6 +194,49 @@ class _Opening:
         if start:
             self.epochs.truncate_from_start(start)
         return start, end
+
+    def result(  # noqa: PLR0917 - called once
+        self,
+        directory: LogDirectory,
+        topic: str,
+        partition: int,
+        producers: ProducerStates,
+        start: int,
+        end: int,
+        *,
+        recovery_point: int,
+        clean: bool,
+        fresh: bool,
+        stored_topic_id: bytes | None,
+        topic_id: bytes | None,
+    ) -> OpenResult:
+        """Put the log together of what was found."""
+        durability = Durability(
+            factory=self.factory,
+            segments=self.segments,
+            root=directory.path,
+            recovery_point=recovery_point,
+            end_offset=end,
+            names_unsynced=fresh or not clean,
+            root_unsynced=fresh,
+        )
+        opened = Log(
+            directory=directory,
+            topic=topic,
+            partition=partition,
+            config=self.config,
+            factory=self.factory,
+            segments=self.segments,
+            durability=durability,
+            leader_epochs=self.epochs,
+            producers=producers,
+            log_start_offset=start,
+            log_end_offset=end,
+            topic_id=stored_topic_id or topic_id,
+            topic_id_durable=stored_topic_id is not None or topic_id is None,
+            as_closed=fresh or (clean and not self.indexless),
+        )
+        return OpenResult(opened, self.truncated_bytes, self.checked_bytes)
 
     def check_segments(
         self, clean: bool, recovery_point: int, producers: ProducerStates, start_offset: int

@@ -1,8 +1,8 @@
 """One segment of a log: a file of record batches, its three indexes, and reading between them.
 
 Only the last segment of a log is appended to. When many are in use (SegmentCache) the longest unused give
-their descriptors back, sealed ones their indexes too, and take them up again when they are read. The places of the
-most recent batches are kept besides the sparse index, so a consumer at the tail costs no read at all.
+their descriptors back, sealed ones their indexes too, and take them up again when they are read. The places
+of the most recent batches are kept besides the sparse index, so a consumer at the tail costs no read at all.
 A slice leases the file: whatever happens to the segment, a response in flight ends well (F22).
 """
 

@@ -3,7 +3,6 @@
 import tracemalloc
 
 import pytest
-from tests.batch_records import BASE_TIMESTAMP, build, golden_records, random_records
 
 from barnabas.base.dataclass import replace
 from barnabas.base.errors import ApiError, ErrorCode
@@ -30,6 +29,7 @@ from barnabas.storage.batch_validation import (
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_config import TimestampType as ConfigTimestampType
 from barnabas.storage.producer_state import AppendOrigin
+from tests.batch_records import BASE_TIMESTAMP, build, golden_records, random_records
 
 NOW_MS = BASE_TIMESTAMP + 60_000
 RULES = ValidationRules()

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from tests.storage_setup import FIRST_TIMESTAMP, LogHarness, batch, marker
 
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.protocol.record_batch import crc_matches, iter_batches
@@ -11,6 +10,7 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.offset_metadata import LogOffsetMetadata
 from barnabas.storage.producer_state import AppendOrigin
+from tests.storage_setup import FIRST_TIMESTAMP, LogHarness, batch, marker
 
 SIZE = len(batch())
 

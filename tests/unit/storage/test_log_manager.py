@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, batch
 
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.sim.clock import ManualClock
@@ -12,6 +11,7 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_manager import LogManager, LogManagerError
+from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, batch
 
 SIZE = len(batch())
 

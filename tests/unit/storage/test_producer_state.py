@@ -1,13 +1,13 @@
 """Idempotence, fencing and transactions of producers (P4), and their snapshots."""
 
 import pytest
-from tests.storage_setup import FIRST_TIMESTAMP, LogHarness, batch, marker
 
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.sim.disk import MemoryDisk
 from barnabas.storage import producer_snapshot
 from barnabas.storage.log import Log
 from barnabas.storage.producer_state import AppendOrigin, ProducerStates
+from tests.storage_setup import FIRST_TIMESTAMP, LogHarness, batch, marker
 
 DAY_MS = 86_400_000
 

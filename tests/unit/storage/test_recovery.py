@@ -3,12 +3,12 @@
 import zlib
 
 import pytest
-from tests.storage_setup import FIRST_TIMESTAMP, LogHarness, batch
 
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.recovery import OpenResult
 from barnabas.storage.segment_check import UnsupportedLogError
+from tests.storage_setup import FIRST_TIMESTAMP, LogHarness, batch
 
 SIZE = len(batch())
 CONFIG = LogConfig(segment_bytes=4 * SIZE, index_interval_bytes=0, retention_ms=-1)

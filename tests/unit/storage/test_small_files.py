@@ -41,12 +41,20 @@ def epochs(*entries: tuple[int, int]) -> LeaderEpochs:
 def test_leader_epochs_are_kept_in_kafkas_format(disk: MemoryDisk) -> None:
     made = epochs((0, 0), (3, 17))
     assert made.dirty
-    made.persist(disk)
+    made.persist(disk, 18)
     assert get(disk, "/d/leader-epoch-checkpoint") == b"0\n2\n0 0\n3 17\n"
     read = LeaderEpochs("/d/leader-epoch-checkpoint")
     read.load(disk)
     assert read.entries == made.entries
     assert not read.dirty
+
+
+def test_an_epoch_without_records_is_not_worth_a_sync(disk: MemoryDisk) -> None:
+    made = epochs((2, 10))
+    made.persist(disk, 10)
+    assert not disk.exists("/d/leader-epoch-checkpoint")
+    made.persist(disk, 11)
+    assert get(disk, "/d/leader-epoch-checkpoint") == b"0\n1\n2 10\n"
 
 
 def test_a_new_epoch_drops_what_it_contradicts() -> None:
@@ -76,7 +84,9 @@ def test_truncating_epochs_at_either_end() -> None:
     assert known.entries == [(0, 0), (1, 10)]
     known.truncate_from_start(15)
     assert known.entries == [(1, 15)]
-    known.dirty = False
+    disk = MemoryDisk()
+    disk.make_dirs("/d")
+    known.persist(disk, 20)
     known.truncate_from_start(15)
     known.truncate_from_end(16)
     assert not known.dirty
@@ -126,8 +136,9 @@ def test_partition_metadata(disk: MemoryDisk) -> None:
     assert get(disk, "/d/partition.metadata") == b"version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw"
     assert partition_metadata.read_topic_id(disk, "/d") == topic_id
     assert partition_metadata.read_topic_id(disk, "/none") is None
+    put(disk, "/d/partition.metadata", b"")
+    assert partition_metadata.read_topic_id(disk, "/d") is None
     for content in (
-        b"",
         b"version: 1\ntopic_id: AAECAwQFBgcICQoLDA0ODw",
         b"version: 0\n",
         b"version: 0\ntopic_id: x",
