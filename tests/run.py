@@ -51,7 +51,9 @@ def prepare() -> None:
         install(missing)
     _get_ready("Apache Kafka's jars and the Java helper", _prepare_java)
     _get_ready("the Go clients", lambda: toolchain.built_go(toolchain.TESTS / "interop" / "go"))
-    _get_ready("the Node.js clients", lambda: toolchain.installed_node(toolchain.TESTS / "interop" / "node"))
+    node = toolchain.TESTS / "interop" / "node"
+    _get_ready("kafkajs", lambda: toolchain.installed_node(node, "kafkajs"))
+    _get_ready("Confluent's client for Node.js", lambda: toolchain.installed_node(node, "confluent"))
 
 
 def _prepare_java() -> None:

@@ -227,40 +227,67 @@ def built_go(folder: Path) -> Path:
     return target
 
 
-NPM_TIMEOUT_S = 300
+NPM_TIMEOUT_S = 900
+
+NATIVE_DEBIAN_PACKAGES = ("g++", "make", "pkg-config", "zlib1g-dev", "libzstd-dev", "libssl-dev")
+"""What librdkafka is built with."""
 
 
-def installed_node(folder: Path) -> Path:
-    """Install the packages of a folder's package.json, copy its program beside them, return the program.
+def installed_node(folder: Path, name: str) -> Path:
+    """Install the packages of NAME.package.json, copy the folder's programs beside them, return NAME.js.
+
+    Native modules are built against the Node.js of the system when no binary is to be had; that takes
+    minutes, once.
 
     Raises:
-        ToolchainMissingError: there is no node or npm, or the packages could not be fetched.
+        ToolchainMissingError: there is no node or npm, or the packages could not be fetched or built.
     """
-    sources = [folder / "package.json", folder / "main.js"]
-    digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]
-    target = cache_dir() / f"node-{folder.name}-{digest}"
-    program = target / "main.js"
-    if target.is_dir():
-        return program
-    with _locked("node"):
-        if target.is_dir():
-            return program
-        npm = shutil.which("npm")
-        if npm is None or shutil.which("node") is None:
-            raise ToolchainMissingError("there is no node with npm (Debian, as root: apt-get install npm)")
-        partial = target.with_suffix(".partial")
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir()
-        for source in sources:
-            shutil.copy(source, partial)
-        command = [npm, "install", "--no-package-lock", "--no-audit", "--no-fund"]
-        try:
-            done = subprocess.run(
-                command, cwd=partial, capture_output=True, text=True, check=False, timeout=NPM_TIMEOUT_S
-            )
-        except subprocess.TimeoutExpired:
-            raise ToolchainMissingError(f"npm did not finish within {NPM_TIMEOUT_S} s") from None
-        if done.returncode != 0:
-            raise ToolchainMissingError(f"npm could not install the packages:\n{done.stderr[-2000:]}")
-        partial.rename(target)
-    return program
+    package = folder / f"{name}.package.json"
+    programs = sorted(folder.glob("*.js"))
+    content = b"\0".join(source.read_bytes() for source in [package, *programs])
+    target = cache_dir() / f"node-{name}-{hashlib.sha256(content).hexdigest()[:12]}"
+    packages = cache_dir() / f"node-{name}-packages-{hashlib.sha256(package.read_bytes()).hexdigest()[:12]}"
+    with _locked(f"node-{name}"):
+        if not packages.is_dir():
+            _npm_install(package, packages)
+        if not target.is_dir():
+            partial = target.with_suffix(".partial")
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir()
+            for program in programs:
+                shutil.copy(program, partial)
+            (partial / "node_modules").symlink_to(packages / "node_modules")
+            partial.rename(target)
+    return target / f"{name}.js"
+
+
+def _npm_install(package: Path, target: Path) -> None:
+    npm, node = shutil.which("npm"), shutil.which("node")
+    if npm is None or node is None:
+        raise ToolchainMissingError("there is no node with npm (Debian, as root: apt-get install npm)")
+    partial = target.with_suffix(".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir()
+    shutil.copy(package, partial / "package.json")
+    headers = Path(node).resolve().parent.parent
+    # The first for node-gyp, which would fetch headers; the second for librdkafka, which would fetch zlib.
+    environment = {**os.environ, "npm_config_nodedir": str(headers), "CKJS_LINKING": "dynamic"}
+    command = [npm, "install", "--no-package-lock", "--no-audit", "--no-fund"]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=partial,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=NPM_TIMEOUT_S,
+        )
+    except subprocess.TimeoutExpired:
+        raise ToolchainMissingError(f"npm did not finish within {NPM_TIMEOUT_S} s") from None
+    if done.returncode != 0:
+        raise ToolchainMissingError(
+            f"npm could not install {package.name} (a native module needs, on Debian as root: "
+            f"apt-get install {' '.join(NATIVE_DEBIAN_PACKAGES)}):\n{done.stderr[-2000:]}"
+        )
+    partial.rename(target)

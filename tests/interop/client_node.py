@@ -1,4 +1,4 @@
-"""kafkajs: its producer and its admin client (node/main.js). Its consumer needs groups."""
+"""The Node.js clients: kafkajs and Confluent's (node/kafkajs.js, node/confluent.js)."""
 
 import shutil
 from pathlib import Path
@@ -7,15 +7,42 @@ from tests import toolchain
 from tests.interop.client_process import ProcessClient
 from tests.interop.records import Record
 
+FOLDER = Path(__file__).parent / "node"
 
-class KafkajsClient(ProcessClient):
-    """Raises:
-    ToolchainMissingError: no Node.js, or the packages could not be fetched.
+
+class NodeClient(ProcessClient):
+    """Args:
+        program: of the folder, without its ending.
+
+    Raises:
+        ToolchainMissingError: no Node.js, or the packages could not be fetched or built.
     """
 
+    def __init__(self, name: str, program: str) -> None:
+        path = toolchain.installed_node(FOLDER, program)
+        super().__init__(name, [shutil.which("node") or "node", str(path)])
+
+
+class ConfluentJsClient(NodeClient):
+    """@confluentinc/kafka-javascript, with its interface that assigns partitions."""
+
     def __init__(self) -> None:
-        program = toolchain.installed_node(Path(__file__).parent / "node")
-        super().__init__("kafkajs", [shutil.which("node") or "node", str(program)])
+        super().__init__("confluent-js", "confluent")
+
+    def sendable(self, record: Record) -> Record:
+        """Its producer refuses null header values."""
+        return self.seen(record)
+
+    def seen(self, record: Record) -> Record:
+        """Its consumer shows null header values as empty."""
+        return record._replace(headers=tuple((key, value or b"") for key, value in record.headers))
+
+
+class KafkajsClient(NodeClient):
+    """kafkajs: its producer and its admin client. Its consumer needs groups."""
+
+    def __init__(self) -> None:
+        super().__init__("kafkajs", "kafkajs")
 
     def sendable(self, record: Record) -> Record:
         """kafkajs keeps headers in an object: those of one key come together, and none is null."""

@@ -17,6 +17,7 @@ from tests.interop.client_confluent import ConfluentClient
 from tests.interop.client_go import GoClient, KafkaGoClient
 from tests.interop.client_java import JavaClient
 from tests.interop.client_kafka_python import KafkaPythonClient
+from tests.interop.client_node import ConfluentJsClient
 from tests.interop.records import PARTITIONS
 
 LEADERS_TIMEOUT_S = 30
@@ -29,6 +30,7 @@ _CLIENTS: dict[str, Callable[[], Client]] = {
     "franz-go": lambda: GoClient("franz-go"),
     "sarama": lambda: GoClient("sarama"),
     "kafka-go": KafkaGoClient,
+    "confluent-js": ConfluentJsClient,
 }
 
 

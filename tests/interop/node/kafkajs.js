@@ -1,13 +1,11 @@
 // kafkajs as a servant of the Python tests: its producer and its admin client.
 //
-// Each line of standard input is a command, each line of standard output its answer ("ok ..." or "error ..."). The
-// commands and the layout of the files of records are those of ../go/main.go and ../go/records.go; consume is not
-// among them, since kafkajs consumes through groups only.
+// The commands are those of ../go/main.go; consume is not among them, since kafkajs consumes through groups only.
 'use strict';
 
-const fs = require('node:fs');
-const readline = require('node:readline');
 const { Kafka, CompressionCodecs, CompressionTypes, logLevel } = require('kafkajs');
+const { readRecords, writeOffsets } = require('./records');
+const { serve } = require('./servant');
 
 CompressionCodecs[CompressionTypes.Snappy] = require('kafkajs-snappy');
 
@@ -18,28 +16,11 @@ function connect(bootstrap) {
   return new Kafka({ clientId: 'interop', brokers: [bootstrap], logLevel: logLevel.ERROR });
 }
 
-function readRecords(path) {
-  const content = fs.readFileSync(path);
-  const records = [];
-  let position = 0;
-  const int32 = () => content.readInt32BE((position += 4) - 4);
-  const bytes = () => {
-    const length = int32();
-    if (length < 0) return null;
-    position += length;
-    return content.subarray(position - length, position);
-  };
-  while (position < content.length) {
-    const partition = int32();
-    const timestamp = content.readBigInt64BE((position += 8) - 8).toString();
-    const record = { partition, timestamp, key: bytes(), value: bytes(), headers: {} };
-    for (let left = int32(); left > 0; left -= 1) {
-      const key = bytes().toString();
-      (record.headers[key] ??= []).push(bytes());
-    }
-    records.push(record);
-  }
-  return records;
+// kafkajs keeps headers in an object, with the values of one key in a list.
+function together(headers) {
+  const found = {};
+  for (const [key, value] of headers) (found[key] ??= []).push(value);
+  return found;
 }
 
 async function produce(bootstrap, topic, source, target, ...options) {
@@ -50,7 +31,7 @@ async function produce(bootstrap, topic, source, target, ...options) {
     maxInFlightRequests: 1,
     createPartitioner: () => ({ message }) => message.partition,
   });
-  const records = readRecords(source);
+  const records = readRecords(source).map((record) => ({ ...record, headers: together(record.headers) }));
   const offsets = new BigInt64Array(records.length).fill(-1n);
   await producer.connect();
   try {
@@ -72,9 +53,7 @@ async function produce(bootstrap, topic, source, target, ...options) {
   } finally {
     await producer.disconnect();
   }
-  const written = Buffer.alloc(records.length * 8);
-  offsets.forEach((offset, i) => written.writeBigInt64BE(offset, i * 8));
-  fs.writeFileSync(target, written);
+  writeOffsets(target, [...offsets]);
   return '';
 }
 
@@ -125,19 +104,5 @@ async function administer(bootstrap, topic) {
   });
 }
 
-const COMMANDS = { produce, 'offsets-for-time': offsetsForTime, 'offset-range': offsetRange, administer };
-
-async function main() {
-  process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
-  for await (const line of readline.createInterface({ input: process.stdin })) {
-    const [command, ...words] = line.split(' ');
-    try {
-      const answer = await COMMANDS[command](...words);
-      process.stdout.write(`ok ${answer}`.trimEnd() + '\n');
-    } catch (failure) {
-      process.stdout.write(`error ${failure.stack.replaceAll('\n', ' ')}\n`);
-    }
-  }
-}
-
-main();
+process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
+serve({ produce, 'offsets-for-time': offsetsForTime, 'offset-range': offsetRange, administer });
