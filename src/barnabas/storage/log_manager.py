@@ -105,6 +105,7 @@ class LogManager:
         self._started = False
         now_ms = clock.monotonic_ms()
         self._due_ms = {chore: now_ms + interval_ms for chore, interval_ms in self._chores()}
+        # Set by whoever knows high watermarks; None for a partition means that nothing of it expires.
         self.retention_high_watermark: Callable[[TopicPartition], int | None] = lambda _: None
 
     def _chores(self) -> list[tuple[str, int]]:
@@ -149,10 +150,9 @@ class LogManager:
         """
         self.lock_directories()
         for directory in self.directories:
-            if not directory.online:
-                continue
             try:
-                self._load(directory, progress)
+                if directory.online:
+                    self._load(directory, progress)
             except OSError as error:
                 directory.failed(error, f"loading {directory.path}")
             except ApiError as error:
@@ -384,11 +384,7 @@ class LogManager:
         return deadline_ms if deletion_ms is None else min(deadline_ms, deletion_ms)
 
     def handle_timer(self, now_ms: int) -> None:
-        """Do the chores that are due. I/O errors take directories offline and are not raised.
-
-        Args:
-            now_ms: monotonic time.
-        """
+        """Do the chores due at monotonic `now_ms`. I/O errors take directories offline and are not raised."""
         self._deletions.run(now_ms)
         run: dict[str, Callable[[], object]] = {
             "recovery_points": self.checkpoint_recovery_points,
