@@ -89,7 +89,7 @@ def read_numbers(wire: Wire, topic: str, count: int) -> list[int]:
 
 def _numbers(records: Any) -> list[int]:
     return [
-        _NUMBER.unpack(record.value)[0]
+        _NUMBER.unpack_from(record.value)[0]
         for position, _ in iter_batches(records, 0, len(records), allow_partial_tail=True)
         for record in parse_records(records, position, parse_header(records, position))
     ]
