@@ -26,7 +26,7 @@ pytestmark = pytest.mark.timeout(600)
 
 STOP_MAX_S = 1.0
 CLEAN_MARKER = ".kafka_cleanshutdown"
-ROUNDS, ROUNDS_SLOW = 4, 40
+ROUNDS, ROUNDS_SLOW = 3, 40
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def test_topics_come_and_go_while_the_broker_dies(
 
 
 def test_killed_during_its_first_start(tmp_path: Path, rng: random.Random, slow: bool) -> None:
-    for number in range(60 if slow else 5):
+    for number in range(60 if slow else 3):
         broker = BarnabasBroker(tmp_path / str(number))
         for _ in range(rng.choice((1, 2))):
             broker.start_and_kill(rng.uniform(0.02, 0.45))

@@ -186,6 +186,7 @@ def test_a_directory_goes_to_apache_kafka_and_back(tmp_path: Path) -> None:
     judge(data)
 
 
+@pytest.mark.slow
 def test_apache_kafka_recovers_what_a_killed_broker_left(tmp_path: Path) -> None:
     data = tmp_path / "data"
     ours = BarnabasBroker(tmp_path / "ours", data_dir=data, overrides={"node.id": "1"})
