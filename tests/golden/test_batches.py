@@ -1,7 +1,6 @@
 """Batches that Apache Kafka 4.4's own classes wrote (tools/record_golden_batches.py), byte for byte."""
 
 import pytest
-from tests.batch_records import BASE_TIMESTAMP, GOLDEN, build, golden_records
 
 from barnabas.protocol.compression import Codec
 from barnabas.protocol.control_records import (
@@ -19,6 +18,7 @@ from barnabas.protocol.record_batch import (
 )
 from barnabas.protocol.record_walk import summarize_records
 from barnabas.storage.batch_validation import ValidationRules, validate_produced_records
+from tests.batch_records import BASE_TIMESTAMP, GOLDEN, build, golden_records
 
 PLAIN = {
     "none": {},

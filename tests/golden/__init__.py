@@ -1,0 +1,1 @@
+"""Bytes captured from Apache Kafka, and what our codecs make of them."""

@@ -1,0 +1,51 @@
+"""Frames captured from Apache Kafka 4.4 and its clients: decoded whole, encoded again, equal."""
+
+import pytest
+
+from barnabas.protocol import messages
+from barnabas.protocol.frames import (
+    decode_request_header,
+    decode_response_header,
+    encode_request_header,
+    response_prefix,
+)
+from tests.golden.exchanges import Exchange, load
+
+EXCHANGES = load()
+
+
+def name_of(exchange: Exchange) -> str:
+    return exchange.name
+
+
+@pytest.mark.parametrize("exchange", EXCHANGES, ids=name_of)
+def test_request(exchange: Exchange) -> None:
+    frame = memoryview(exchange.request)
+    header = decode_request_header(frame)
+    assert (header.api_key, header.api_version) == (exchange.key, exchange.version)
+    spec = messages.BY_KEY[exchange.key]
+    request, end = spec.request.decode_from(frame, exchange.version, header.body_offset)
+    assert end == len(frame), f"{len(frame) - end} bytes left behind {request!r}"
+    assert request.encode(exchange.version) == bytes(frame[header.body_offset :])
+    again = encode_request_header(header.api_key, header.api_version, header.correlation_id, header.client_id)
+    assert again == bytes(frame[: header.body_offset])
+
+
+@pytest.mark.parametrize("exchange", EXCHANGES, ids=name_of)
+def test_response(exchange: Exchange) -> None:
+    frame = memoryview(exchange.response)
+    # A broker answers an ApiVersions request that it does not understand in version 0 (KIP-511).
+    correlation_id, body = decode_response_header(frame, exchange.key, exchange.version)
+    spec = messages.BY_KEY[exchange.key]
+    response, end = spec.response.decode_from(frame, exchange.version, body)
+    assert end == len(frame), f"{len(frame) - end} bytes left behind {response!r}"
+    assert response.encode(exchange.version) == bytes(frame[body:])
+    assert response_prefix(exchange.key, exchange.version, correlation_id) == bytes(frame[:body])
+
+
+def test_every_version_of_the_first_apis_is_there() -> None:
+    scripted = {(exchange.key, exchange.version) for exchange in EXCHANGES if exchange.client == "script"}
+    for key in {key for key, _ in scripted}:
+        spec = messages.BY_KEY[key]
+        versions = spec.valid_versions[:-1] if spec.latest_unstable else spec.valid_versions
+        assert {version for k, version in scripted if k == key} == set(versions), spec.name
