@@ -5,9 +5,13 @@ which puts a call on the loop. It is made when the first work comes, since most 
 A pool was rejected for now: syncs of one disk queue up in the kernel anyway.
 """
 
-import queue
-import threading
 from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import queue
+    import threading
 
 Work = Callable[[], None]
 Done = Callable[[OSError | None], None]
@@ -22,12 +26,16 @@ class Worker:
 
     def __init__(self, deliver: Callable[[Callable[[], None]], None]) -> None:
         self._deliver = deliver
-        self._queue: queue.SimpleQueue[tuple[Work, Done] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[Work, Done] | None]
         self._thread: threading.Thread | None = None
 
     def run(self, work: Work, done: Done) -> None:
         """Run `work` on the thread, then `done` on the loop with its OSError, or None."""
         if self._thread is None:
+            import queue  # noqa: PLC0415 - 3 ms that a start does not need
+            import threading  # noqa: PLC0415
+
+            self._queue = queue.SimpleQueue()
             self._thread = threading.Thread(target=self._run, name="barnabas-worker", daemon=True)
             self._thread.start()
         self._queue.put((work, done))
@@ -47,4 +55,4 @@ class Worker:
                 work()
             except OSError as raised:
                 error = raised
-            self._deliver(lambda done=done, error=error: done(error))
+            self._deliver(partial(done, error))

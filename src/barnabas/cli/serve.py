@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from barnabas.base.logger import before_first_line
 from barnabas.cli.client.address import address_text, parse_address
 from barnabas.cli.main import EXIT_FAILURE, EXIT_OK, EXIT_USAGE
 from barnabas.cli.serve_options import ServeOptions
@@ -167,6 +168,11 @@ class RecoveryProgress:
 
 
 def _log_to_stderr() -> None:
+    """Have lines of INFO and above on standard error, should there ever be one."""
+    before_first_line(_configure_logging)
+
+
+def _configure_logging() -> None:
     import logging
 
     logging.basicConfig(

@@ -13,14 +13,11 @@ Versions
 
 from __future__ import annotations
 
-import re
-
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.handlers.request import RequestContext
 from barnabas.metadata.formatting import KRAFT_VERSION
 from barnabas.protocol import messages
 
-_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _FIRST_WITH_SOFTWARE = 3
 _FIRST_WITH_MINIMUM_ZERO = 4
 _FIRST_WITH_EXPECTED_NODE = 5
@@ -37,12 +34,19 @@ SUPPORTED_FEATURES = {
 """Feature -> lowest and highest level that Apache Kafka 4.4 supports, and that our metadata log can hold."""
 
 
+def _is_software(text: str) -> bool:
+    """Return whether letters and digits begin and end it, with dashes and dots between at most."""
+    return (
+        text[:1].isalnum() and text[-1:].isalnum() and text.isascii()
+        and text.replace("-", "").replace(".", "").isalnum()
+    )  # fmt: skip
+
+
 def handle(context: RequestContext, request: messages.ApiVersionsRequest) -> messages.ApiVersionsResponse:
     """Return the table of routes, or say what is wrong with the client's own description."""
     version = context.api_version
     if version >= _FIRST_WITH_SOFTWARE and not (
-        _SOFTWARE.fullmatch(request.client_software_name)
-        and _SOFTWARE.fullmatch(request.client_software_version)
+        _is_software(request.client_software_name) and _is_software(request.client_software_version)
     ):
         raise ApiError(ErrorCode.INVALID_REQUEST, "client software name and version must look like names")
     if (request.cluster_id is None) != (request.node_id < 0):

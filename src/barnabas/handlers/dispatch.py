@@ -6,10 +6,10 @@ with the request, answered with UNKNOWN_SERVER_ERROR. A table of routes instead 
 per API, so that each API is one file that can be read alone.
 """
 
-import logging
 from typing import TYPE_CHECKING
 
 from barnabas.base.errors import ApiError, ErrorCode, ProtocolError
+from barnabas.base.logger import Logger
 from barnabas.handlers import api_18_api_versions
 from barnabas.handlers.api_01_fetch import closes_session
 from barnabas.handlers.request import RequestContext
@@ -21,7 +21,7 @@ from barnabas.protocol.api_keys import ApiKey
 if TYPE_CHECKING:
     from barnabas.net.connection import Connection
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 
 class Dispatcher:

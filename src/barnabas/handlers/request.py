@@ -4,9 +4,9 @@ A handler returns its response, or keeps the context and calls `respond` later. 
 passes through here, so that encoding, the response header and the request's times have one place.
 """
 
-import logging
 from typing import TYPE_CHECKING
 
+from barnabas.base.logger import Logger
 from barnabas.protocol import frames
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from barnabas.net.connection import Connection
     from barnabas.protocol.messages import ApiSpec, Message
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 
 class RequestContext:

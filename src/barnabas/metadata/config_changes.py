@@ -44,9 +44,19 @@ _MATCH_KEYS: Final = frozenset(
         "client_source_port",
     }
 )
-_PER_LISTENER_ONLY: Final = re.compile(
-    r"ssl\.(key\.password|keystore\.(certificate\.chain|key|location|password|type)"
-    r"|truststore\.(certificates|location|password|type))\Z"
+_PER_LISTENER_ONLY: Final = frozenset(
+    (
+        "ssl.key.password",
+        "ssl.keystore.certificate.chain",
+        "ssl.keystore.key",
+        "ssl.keystore.location",
+        "ssl.keystore.password",
+        "ssl.keystore.type",
+        "ssl.truststore.certificates",
+        "ssl.truststore.location",
+        "ssl.truststore.password",
+        "ssl.truststore.type",
+    )
 )
 
 
@@ -232,8 +242,8 @@ def _check_resource(
         case ConfigResourceType.TOPIC:
             validate_topic_configs(after, context.brokers)
         case ConfigResourceType.BROKER:
-            _check_elr(resource[1], before, after, context)
             validate_broker_configs(after, per_broker=bool(resource[1]))
+            _check_elr(resource[1], before, after, context)
         case ConfigResourceType.GROUP:
             validate_group_configs(after, context.brokers)
         case _:
@@ -308,7 +318,7 @@ def validate_broker_configs(values: Mapping[str, str], *, per_broker: bool) -> N
             raise ApiError(ErrorCode.INVALID_REQUEST, f"{why}: [{', '.join(sorted(names))}]")
 
     refuse(
-        [name for name in values if _PER_LISTENER_ONLY.match(name)],
+        [name for name in values if name in _PER_LISTENER_ONLY],
         "These security configs can be dynamically updated only per-listener using the listener prefix",
     )
     refuse(

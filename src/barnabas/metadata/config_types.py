@@ -51,15 +51,10 @@ PROTOCOL_TYPE_IDS: Final = {
 """Type -> its number in a DescribeConfigs response."""
 
 _INTEGER_BITS: Final = {SHORT: 16, INT: 32, LONG: 64}
-_INTEGER_TEXT: Final = re.compile(r"[+-]?[0-9]+\Z", re.ASCII)
-_DOUBLE_TEXT: Final = re.compile(
-    r"[+-]?(NaN|Infinity|([0-9]+\.?([0-9]*)|\.[0-9]+)([eE][+-]?[0-9]+)?)[fFdD]?\Z", re.ASCII
-)
-_THROTTLED: Final = re.compile(r"[0-9]+:[0-9]+\Z", re.ASCII)
-_DURATION: Final = re.compile(
-    r"P(?=[0-9T])([0-9]+D)?(T(?=[0-9])([0-9]+H)?([0-9]+M)?([0-9]+([.,][0-9]{0,9})?S)?)?\Z",
-    re.ASCII | re.IGNORECASE,
-)
+# Kept as text, which re compiles on first use and remembers: hardly any start needs one.
+_DOUBLE_TEXT: Final = r"[+-]?(NaN|Infinity|([0-9]+\.?([0-9]*)|\.[0-9]+)([eE][+-]?[0-9]+)?)[fFdD]?\Z"
+_THROTTLED: Final = r"[0-9]+:[0-9]+\Z"
+_DURATION: Final = r"(?ai)P(?=[0-9T])([0-9]+D)?(T(?=[0-9])([0-9]+H)?([0-9]+M)?([0-9]+([.,][0-9]{0,9})?S)?)?\Z"
 
 ConfigValue = bool | int | float | str | tuple[str, ...] | None
 """A parsed value: lists are tuples, SHORT, INT and LONG are int, passwords and classes are str."""
@@ -179,7 +174,8 @@ def parse_type(name: str, text: str, type_name: str) -> ConfigValue:
     if type_name in _INTEGER_BITS:
         bits = _INTEGER_BITS[type_name]
         # The length check keeps a huge text from becoming a huge number.
-        if _INTEGER_TEXT.match(trimmed) and len(trimmed) <= 400:
+        digits = trimmed[1:] if trimmed.startswith(("+", "-")) else trimmed
+        if len(digits) <= 400 and digits.isascii() and digits.isdecimal():
             number = int(trimmed)
             if -(1 << bits - 1) <= number < 1 << bits - 1:
                 return number
@@ -192,7 +188,9 @@ def parse_type(name: str, text: str, type_name: str) -> ConfigValue:
     if type_name == LIST:
         return tuple(part.strip() for part in trimmed.split(",")) if trimmed else ()
     if type_name == DOUBLE:
-        if _DOUBLE_TEXT.match(trimmed):
+        if trimmed.isascii() and trimmed.replace(".", "", 1).isdecimal():
+            return float(trimmed)
+        if re.match(_DOUBLE_TEXT, trimmed):
             return float(trimmed.rstrip("fFdD").replace("Infinity", "inf").replace("NaN", "nan"))
         raise _invalid(name, trimmed, "Not a number of type DOUBLE")
     return trimmed
@@ -292,7 +290,7 @@ def _validate_non_null(name: str, value: Any, rest: str) -> None:
 
 
 def _validate_throttled(name: str, value: Any, rest: str) -> None:  # noqa: ARG001
-    if value and value != ("*",) and not all(_THROTTLED.match(item) for item in value):
+    if value and value != ("*",) and not all(re.match(_THROTTLED, item) for item in value):
         raise _invalid(
             name,
             f"[{', '.join(value)}]",
@@ -304,7 +302,7 @@ def _validate_throttled(name: str, value: Any, rest: str) -> None:  # noqa: ARG0
 def _validate_share_reset(name: str, value: Any, rest: str) -> None:  # noqa: ARG001
     if value in ("earliest", "latest"):
         return
-    if value.startswith("by_duration:") and _DURATION.match(value.removeprefix("by_duration:")):
+    if value.startswith("by_duration:") and re.match(_DURATION, value.removeprefix("by_duration:")):
         return
     raise _invalid(
         name,

@@ -11,13 +11,13 @@ node does not need (votes, followers, fetching) is left out rather than pretende
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Final
 
 from barnabas.base.clock import Clock
 from barnabas.base.dataclass import dataclass
 from barnabas.base.entropy import Entropy
+from barnabas.base.logger import Logger
 from barnabas.base.uuids import METADATA_TOPIC_ID
 from barnabas.metadata.batches import LogRecord, build_control_batch, build_data_batches, read_records
 from barnabas.metadata.image import MetadataDelta, MetadataImage
@@ -46,7 +46,7 @@ from barnabas.storage.producer_state import AppendOrigin
 from barnabas.storage.recovery import open_log
 from barnabas.storage.segment_cache import SegmentCache
 
-log = logging.getLogger(__name__)
+log = Logger(__name__)
 
 TOPIC: Final = "__cluster_metadata"
 DIRECTORY_NAME: Final = "__cluster_metadata-0"

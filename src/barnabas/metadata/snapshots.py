@@ -8,7 +8,6 @@ of the log.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -22,7 +21,9 @@ from barnabas.protocol.control_records import ControlType
 SUFFIX: Final = ".checkpoint"
 PART_SUFFIX: Final = ".checkpoint.part"
 DELETED_SUFFIX: Final = ".checkpoint.deleted"
-_NAME: Final = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint\Z", re.ASCII)
+_SUFFIX: Final = ".checkpoint"
+_OFFSET_DIGITS: Final = 20
+_EPOCH_DIGITS: Final = 10
 _RECORDS_PER_BATCH: Final = 1024
 
 
@@ -60,9 +61,15 @@ def list_snapshots(disk: Disk, directory: str) -> list[SnapshotId]:
     """Return the snapshots of a directory, oldest first, the formatter's included."""
     found = []
     for name in disk.list_dir(directory):
-        match = _NAME.match(name)
-        if match:
-            found.append(SnapshotId(int(match[1]), int(match[2])))
+        offset, _, epoch = name.removesuffix(_SUFFIX).partition("-")
+        digits = offset + epoch
+        if (
+            name.endswith(_SUFFIX)
+            and (len(offset), len(epoch)) == (_OFFSET_DIGITS, _EPOCH_DIGITS)
+            and digits.isascii()
+            and digits.isdecimal()
+        ):
+            found.append(SnapshotId(int(offset), int(epoch)))
     return sorted(found)
 
 

@@ -16,7 +16,6 @@ for a peer that does not read. The peer's end is then still noticed, by EPOLLRDH
 peer is gone, and what is parked for it is dropped at once (F31, F33).
 """
 
-import logging
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
@@ -27,6 +26,7 @@ from typing import Any
 
 from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ProtocolError
+from barnabas.base.logger import Logger
 from barnabas.base.region import FileSlice
 from barnabas.net.contracts import ConnectionHandler, ConnectionLoop, Part, Transport
 from barnabas.net.frame_reader import LENGTH_BYTES, FrameReader, split_frames
@@ -41,7 +41,7 @@ from barnabas.net.output import (
     read_slice,
 )
 
-log = logging.getLogger(__name__)
+log = Logger(__name__)
 
 REQUESTS_PER_TURN_MAX = 32
 """Requests of one pipelining connection that are answered before the others have their turn."""

@@ -177,14 +177,16 @@ def _resolve(config: ListenerConfig) -> tuple[socket.AddressFamily, tuple[str, i
     if not config.host:
         family = socket.AF_INET6 if _has_ipv6() else socket.AF_INET
         return family, ("::" if family == socket.AF_INET6 else "0.0.0.0", config.port)
+    # As bytes a plain host name does not import the codec for international ones.
+    host = config.host.encode("ascii") if config.host.isascii() else config.host
     try:
         found = socket.getaddrinfo(
-            config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_ADDRCONFIG
+            host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_ADDRCONFIG
         )
     except (OSError, UnicodeError):
         # A numeric address of a family without a configured interface, ::1 in some containers.
         try:
-            found = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM)
+            found = socket.getaddrinfo(host, config.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
             text = f"listener {config.name}: {config.host!r} does not resolve: {error}"
             raise ListenError(errno.EADDRNOTAVAIL, text) from error

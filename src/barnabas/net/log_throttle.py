@@ -4,8 +4,9 @@ The cause is the line's format string: the same fault of 10,000 peers is one cau
 counted and told by the first line of a later period.
 """
 
-import logging
 from collections.abc import Callable
+
+from barnabas.base.logger import Logger
 
 LINES_PER_PERIOD_MAX = 20
 PERIOD_MS = 60_000
@@ -21,17 +22,17 @@ class LogThrottle:
         self._period_start_ms = now_ms()
         self._counts: dict[str, int] = {}
 
-    def warning(self, logger: logging.Logger, message: str, *args: object) -> None:
+    def warning(self, logger: Logger, message: str, *args: object) -> None:
         """Log at WARNING unless this cause has had its lines."""
         if self._admit(logger, message):
             logger.warning(message, *args)
 
-    def exception(self, logger: logging.Logger, message: str, *args: object) -> None:
+    def exception(self, logger: Logger, message: str, *args: object) -> None:
         """Log at ERROR with the traceback of the exception being handled, likewise."""
         if self._admit(logger, message):
             logger.exception(message, *args)
 
-    def _admit(self, logger: logging.Logger, message: str) -> bool:
+    def _admit(self, logger: Logger, message: str) -> bool:
         now_ms = self._now_ms()
         if now_ms - self._period_start_ms >= PERIOD_MS:
             for cause, count in self._counts.items():

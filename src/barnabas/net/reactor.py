@@ -11,10 +11,9 @@ Level-triggered, because a bounded read per turn then needs no bookkeeping of wh
 """
 
 import errno
-import logging
 import os
 import select
-import threading
+from _thread import RLock  # threading.RLock is the same and its import costs 2 ms
 from collections import deque
 from collections.abc import Callable
 from enum import Enum, auto
@@ -22,6 +21,7 @@ from enum import Enum, auto
 from barnabas.base.clock import Clock, SystemClock
 from barnabas.base.dataclass import dataclass
 from barnabas.base.limits import READ_CHUNK_BYTES
+from barnabas.base.logger import Logger
 from barnabas.base.region import FileSlice
 from barnabas.net.connection import READ_INTEREST, Connection, ConnectionStatistics
 from barnabas.net.connection_counts import ConnectionCounts
@@ -33,7 +33,7 @@ from barnabas.net.listener_config import ConnectionLimits, ListenerConfig
 from barnabas.net.log_throttle import LogThrottle
 from barnabas.net.transport import PlaintextTransport
 
-log = logging.getLogger(__name__)
+log = Logger(__name__)
 
 EVENTS_PER_TURN_MAX = 256
 ACCEPTS_PER_TURN_MAX = 64
@@ -137,7 +137,7 @@ class Reactor:
         self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._epoll.register(self._wake_fd, select.EPOLLIN)
         self._is_woken = False
-        self._wake_lock = threading.RLock()  # a signal handler may call while its thread is in `_wake`
+        self._wake_lock = RLock()  # a signal handler may call while its thread is in `_wake`
         self._connections: dict[int, Connection] = {}
         self._listeners: dict[int, Listener] = {}
         self._all_listeners: list[Listener] = []

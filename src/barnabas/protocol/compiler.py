@@ -2,7 +2,7 @@
 
 Classes are compiled from generated source as a person would write them, then share one codec table per
 message. Codecs are compiled per version; versions that differ in nothing share one function. Generated
-source is registered in linecache, so tracebacks and debuggers show it.
+source is kept where tracebacks and debuggers look for it: at the loader of the code's globals.
 
 The few messages of the hot path have codecs written by hand for their most common shape in front of the
 generated ones (`fetch_codec`, `produce_codec`).
@@ -11,7 +11,6 @@ exec of generated source is what namedtuple and dataclasses do too; closures ass
 need no exec but decode four times slower.
 """
 
-import linecache
 import struct
 from collections.abc import Callable
 from types import CodeType
@@ -82,8 +81,17 @@ def _needs_fresh_default(field: FieldSpec) -> bool:
     return field.default is not None and (field.is_array or field.struct is not None)
 
 
-def _register(filename: str, source: str) -> None:
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+class GeneratedSource:
+    """What linecache asks, as it would ask the loader of a zip file, for lines that are in no file."""
+
+    __slots__ = ("_lines",)
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+
+    def get_source(self, _module: str) -> str:
+        """Return the whole text."""
+        return "\n".join(self._lines) + "\n"
 
 
 def make_classes(message: MessageSpec) -> dict[str, type[Struct]]:
@@ -96,10 +104,10 @@ def make_classes(message: MessageSpec) -> dict[str, type[Struct]]:
     for spec in {single.class_name: single for single in singles}.values():
         lines += _default_lines(spec)
     source = "\n".join(lines)
-    filename = f"<barnabas {message.head.name} classes>"
-    _register(filename, source)
+    filename = f"barnabas {message.head.name} classes"
     namespace: dict[str, Any] = {
         "__name__": MODULE,
+        "__loader__": GeneratedSource(lines),
         "Message": Message,
         "Struct": Struct,
         "UNSET": UNSET,
@@ -159,12 +167,11 @@ class CodecCompiler:
         known = self._by_layout.get(layout)
         if known is None:
             writer = (DecoderSource if self._decoding else EncoderSource)(self._message, version).writer
-            source = writer.source()
-            filename = f"<barnabas {head.name} {'decoder' if self._decoding else 'encoder'} v{version}>"
-            _register(filename, source)
-            known = self._by_layout[layout] = (compile(source, filename, "exec"), filename, writer)
+            filename = f"barnabas {head.name} {'decoder' if self._decoding else 'encoder'} v{version}"
+            known = self._by_layout[layout] = (compile(writer.source(), filename, "exec"), filename, writer)
         code, filename, writer = known
         namespace = self._globals(writer, f"{head.name} v{version}", filename)
+        namespace["__loader__"] = GeneratedSource(writer.lines)
         exec(code, namespace)
         generated: Codec = namespace["decode" if self._decoding else "encode"]
         return generated

@@ -18,15 +18,14 @@ Text instead of Python dataclasses or JSON: a person compares a block with a spe
 a diff shows one field per line, and reading one block costs well under a millisecond.
 """
 
-import re
+import os
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from barnabas.base.dataclass import dataclass, field
 
-CATALOGUE = Path(__file__).parent / "catalogue"
+CATALOGUE = os.path.join(os.path.dirname(__file__), "catalogue")
 """The folder of the catalogue's text files."""
 
 FOREVER = 32767
@@ -139,35 +138,42 @@ def parse_versions(text: str) -> range:
 def attribute_name(name: str) -> str:
     """Return the Python attribute for a field of Kafka's: `MaxWaitMs` is max_wait_ms."""
     text = name.replace("KRaft", "Kraft")
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", text).lower()
+    made = text[:1]
+    for before, here, after in zip(text, text[1:], text[2:] + " ", strict=False):
+        # A word begins at a capital behind a small letter, and at the last of several capitals.
+        if here.isupper() and (not before.isupper() or after.islower()):
+            made += "_"
+        made += here
+    return made.lower()
 
 
 def _options(words: list[str]) -> dict[str, str]:
     return {name: value for name, _, value in (word.partition("=") for word in words)}
 
 
-# Nearly 300 such lines are read before a broker can answer its first request, hence one expression.
-_HEAD = re.compile(
-    r"(?P<kind>\S+) (?P<name>\S+)(?: key=(?P<key>\d+))? versions=(?P<versions>\S+)"
-    r" flexible=(?P<flexible>\S+)(?P<unstable> unstable)?(?: listeners=(?P<listeners>\S+))?"
-)
-
-
 def _parse_head(file: str, line: str) -> MessageHead:
-    found = _HEAD.fullmatch(line)
-    if found is None:
-        raise CatalogueError(f"{file}: no message starts with {line!r}")
-    kind, name, key, versions, flexible, unstable, listeners = found.groups()
-    return MessageHead(
-        file=file,
-        kind=kind,
-        name=name,
-        key=None if key is None else int(key),
-        versions=parse_versions(versions),
-        flexible=parse_versions(flexible),
-        latest_unstable=unstable is not None,
-        listeners=tuple(listeners.split(",")) if listeners else (),
-    )
+    try:
+        kind, name, *words = line.split()
+        options = _options(words)
+        key = options.get("key")
+        listeners = options.get("listeners")
+        return MessageHead(
+            file,
+            kind,
+            name,
+            None if key is None else int(key),
+            parse_versions(options["versions"]),
+            parse_versions(options["flexible"]),
+            "unstable" in options,
+            tuple(listeners.split(",")) if listeners else (),
+        )
+    except (ValueError, KeyError):
+        raise CatalogueError(f"{file}: no message starts with {line!r}") from None
+
+
+def _lines(file: str) -> list[str]:
+    with open(os.path.join(CATALOGUE, f"{file}.txt"), encoding="ascii") as text:
+        return text.read().splitlines()
 
 
 @cache
@@ -175,7 +181,7 @@ def index() -> dict[str, MessageHead]:
     """Return the heads of all messages by name, in the catalogue's order. Not to be changed."""
     heads = {}
     file = ""
-    for line in (CATALOGUE / "index.txt").read_text(encoding="ascii").splitlines():
+    for line in _lines("index"):
         if line.startswith("  "):
             head = _parse_head(file, line[2:])
             heads[head.name] = head
@@ -293,23 +299,29 @@ class _BlockReader:
         )
 
 
-def _blocks(file: str) -> Iterator[tuple[MessageHead, list[str]]]:
-    head: MessageHead | None = None
+def _blocks(file: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each message's first line and the lines below it."""
+    first = ""
     lines: list[str] = []
-    for line in (CATALOGUE / f"{file}.txt").read_text(encoding="ascii").splitlines():
+    for line in _lines(file):
         if line.startswith(" "):
             lines.append(line)
         elif line:
-            if head is not None:
-                yield head, lines
-            head, lines = _parse_head(file, line), []
-    if head is not None:
-        yield head, lines
+            if first:
+                yield first, lines
+            first, lines = line, []
+    if first:
+        yield first, lines
+
+
+def _read_block(file: str, first: str, lines: list[str]) -> MessageSpec:
+    return _BlockReader(_parse_head(file, first), lines).read()
 
 
 def load_file(file: str) -> dict[str, MessageSpec]:
     """Return the messages of one catalogue file by name."""
-    return {head.name: _BlockReader(head, lines).read() for head, lines in _blocks(file)}
+    specs = (_read_block(file, first, lines) for first, lines in _blocks(file))
+    return {spec.head.name: spec for spec in specs}
 
 
 def load(name: str) -> MessageSpec:
@@ -318,7 +330,8 @@ def load(name: str) -> MessageSpec:
     Raises:
         KeyError: the catalogue has no such message.
     """
-    for head, lines in _blocks(index()[name].file):
-        if head.name == name:
-            return _BlockReader(head, lines).read()
+    file = index()[name].file
+    for first, lines in _blocks(file):
+        if first.split(" ", 2)[1:2] == [name]:
+            return _read_block(file, first, lines)
     raise CatalogueError(f"index.txt names {name}, its file does not")

@@ -6,11 +6,11 @@ it does not exist. A flat table by (topic, number) is what the hot path looks up
 would cost a second look-up for each partition of each fetch.
 """
 
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.logger import Logger
 from barnabas.metadata.image import (
     ConfigResourceType,
     MetadataDelta,
@@ -25,7 +25,7 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 
 class LogStore(Protocol):

@@ -7,14 +7,13 @@ name is a protocol's (PLAINTEXT) or any word that `listener.security.protocol.ma
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Final
 
 from barnabas.base.dataclass import dataclass
 
-_LISTENER: Final = re.compile(r"([^:/]+)://(\[[0-9a-fA-F:.%]*\]|[^:\[\]]*):(\d+)")
+_IN_BRACKETS: Final = frozenset("0123456789abcdefABCDEF:.%")
 _WILDCARDS: Final = frozenset(("", "0.0.0.0", "::"))
 _LOOPBACK: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 _PORT_MAX: Final = 65535
@@ -83,10 +82,7 @@ def parse_listeners(
     """
     found: list[ListenerAddress] = []
     for entry in entries:
-        match = _LISTENER.fullmatch(entry.strip())
-        if match is None:
-            raise ListenersError(f"{entry!r} is not NAME://host:port")
-        name, host, port = match[1].upper(), match[2].strip("[]"), int(match[3])
+        name, host, port = _split(entry)
         if port > _PORT_MAX:
             raise ListenersError(f"{entry!r}: port {port} is above {_PORT_MAX}")
         if name not in protocols:
@@ -100,6 +96,20 @@ def parse_listeners(
             raise ListenersError(f"{host or '*'}:{port} is listed twice")
         found.append(ListenerAddress(name=name, host=host, port=port, security_protocol=protocols[name]))
     return tuple(found)
+
+
+def _split(entry: str) -> tuple[str, str, int]:
+    name, _, rest = entry.strip().partition("://")
+    host, _, port = rest.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+        host_fits = _IN_BRACKETS.issuperset(host)
+    else:
+        host_fits = not any(character in host for character in ":[]")
+    name_fits = name and not any(character in name for character in ":/")
+    if not (name_fits and host_fits and port.isascii() and port.isdecimal()):
+        raise ListenersError(f"{entry!r} is not NAME://host:port")
+    return name.upper(), host, int(port)
 
 
 def advertised_address(bound: ListenerAddress, advertised: Sequence[ListenerAddress]) -> ListenerAddress:

@@ -8,10 +8,10 @@ broker that runs with half of its settings ignored is worse than one that does n
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from barnabas.base.logger import Logger
 from barnabas.metadata.config_definitions import BROKER, ConfigError
 from barnabas.metadata.config_types import ConfigValue, value_text
 from barnabas.metadata.java_properties import parse_properties
@@ -24,7 +24,7 @@ from barnabas.server.listeners import (
     parse_protocol_map,
 )
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 SHIPPED: Final[Mapping[str, str]] = {
     "process.roles": "broker,controller",

@@ -6,11 +6,11 @@ to be exact.
 """
 
 import heapq
-import logging
 
 from barnabas.base.disk import Disk
+from barnabas.base.logger import Logger
 
-log = logging.getLogger(__name__)
+log = Logger(__name__)
 
 
 class PendingDeletions:

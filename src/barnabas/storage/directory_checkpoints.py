@@ -4,18 +4,17 @@ The marker is taken away before anything else is written, and written after ever
 between is never taken for a clean stop.
 """
 
-import json
-import logging
 import os
 from collections.abc import Mapping
 
 from barnabas.base.disk import Disk, write_file_durably
+from barnabas.base.logger import Logger
 from barnabas.storage import checkpoints
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
 
-log = logging.getLogger(__name__)
+log = Logger(__name__)
 
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 
@@ -78,8 +77,7 @@ def take_clean_marker(directory: LogDirectory) -> bool:
 
 def write_clean_marker(directory: LogDirectory, broker_epoch: int) -> None:
     """Say that all logs of the directory were closed."""
-    # Kafka's own line has no spaces.
-    marker = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
+    marker = f'{{"version":0,"brokerEpoch":{broker_epoch}}}'
     path = f"{directory.path}/{CLEAN_SHUTDOWN_FILE}"
     write_file_durably(directory.disk, path, marker.encode("ascii"))
 

@@ -1,14 +1,14 @@
 """When logs are flushed without anybody asking: after a roll, and when flush.ms is up."""
 
-import logging
 from collections.abc import Callable, Mapping
 
 from barnabas.base.errors import ApiError
+from barnabas.base.logger import Logger
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.flush_work import FlushWork
 from barnabas.storage.log import Log
 
-log = logging.getLogger(__name__)
+log = Logger(__name__)
 
 RunBlocking = Callable[[Callable[[], None], Callable[[OSError | None], None]], None]
 """`run_blocking(work, done)`: run `work` off the loop, then call `done` on it with the OSError, if any."""

@@ -7,7 +7,6 @@ through an injected `run_blocking`, so that they may run on a helper thread. `__
 to the metadata layer and is passed over.
 """
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from barnabas.base.clock import Clock
@@ -15,6 +14,7 @@ from barnabas.base.dataclass import dataclass
 from barnabas.base.disk import Disk, DiskFile
 from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.logger import Logger
 from barnabas.storage import checkpoints, directory_checkpoints, retention
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
@@ -34,7 +34,7 @@ from barnabas.storage.recovery import PRODUCER_ID_EXPIRATION_MS, Progress, open_
 from barnabas.storage.segment_cache import SegmentCache
 from barnabas.storage.segment_check import UnsupportedLogError
 
-log = logging.getLogger(__name__)
+log = Logger(__name__)
 
 LOCK_FILE = ".lock"
 METADATA_PARTITION = TopicPartition("__cluster_metadata", 0)

@@ -7,7 +7,6 @@ batches are taken as they come. Expiry is by time since the last batch (producer
 takes a producer with an open transaction.
 """
 
-import logging
 from collections.abc import Iterable
 from contextlib import suppress
 from enum import Enum
@@ -15,6 +14,7 @@ from typing import NamedTuple
 
 from barnabas.base.disk import Buffer, Disk
 from barnabas.base.errors import ApiError, DecodeError, ErrorCode
+from barnabas.base.logger import Logger
 from barnabas.protocol.control_records import ControlType, parse_control_type, parse_end_txn_marker
 from barnabas.protocol.record_batch import parse_header, parse_records
 from barnabas.storage import producer_snapshot
@@ -24,7 +24,7 @@ from barnabas.storage.producer_entry import NO_EPOCH, SEQUENCE_MAX, BatchMetadat
 from barnabas.storage.producer_snapshot import SnapshotEntry
 from barnabas.storage.segment import file_stem
 
-log = logging.getLogger(__name__)
+log = Logger(__name__)
 
 
 class AppendOrigin(Enum):

@@ -10,12 +10,12 @@ A batch of the old formats 0 and 1 with a right checksum is somebody's data, not
 opening instead of being cut off.
 """
 
-import logging
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from barnabas.base.clock import Clock
 from barnabas.base.errors import ApiError
+from barnabas.base.logger import Logger
 from barnabas.storage import producer_snapshot
 from barnabas.storage.checkpoints import LEADER_EPOCH_FILE, CheckpointError
 from barnabas.storage.deletions import PendingDeletions
@@ -40,7 +40,7 @@ from barnabas.storage.segment_factory import SegmentFactory
 from barnabas.storage.segments import Segments
 from barnabas.storage.swap_files import finish_swaps, is_offset
 
-log = logging.getLogger(__name__)
+log = Logger(__name__)
 
 PRODUCER_ID_EXPIRATION_MS = 86_400_000
 """producer.id.expiration.ms unless set."""

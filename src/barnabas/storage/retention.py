@@ -5,12 +5,11 @@ largest record timestamp of a segment, else by its file's mtime; a timestamp in 
 forever, as in Kafka, so it is told once per check.
 """
 
-import logging
-
+from barnabas.base.logger import Logger
 from barnabas.storage.log import Log
 from barnabas.storage.segment import LogSegment
 
-log = logging.getLogger(__name__)
+log = Logger(__name__)
 
 
 def delete_expired(retained: Log, high_watermark: int, now_ms: int) -> int:

@@ -4,15 +4,16 @@ import linecache
 import random
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
-from tests import message_values
 
 from barnabas.base.errors import DecodeError
 from barnabas.base.region import FileSlice, LeasedFile
 from barnabas.protocol import messages, schema
 from barnabas.protocol.messages import Message
+from tests import message_values
 
 SEED = 4_4_0
 ROUNDS = 3
@@ -239,9 +240,12 @@ def test_a_decode_error_names_message_version_field_and_offset() -> None:
 
 
 def test_generated_source_can_be_read_in_tracebacks() -> None:
-    messages.HeartbeatRequest().encode(4)
-    name = "<barnabas HeartbeatRequest encoder v4>"
-    assert "def encode" in linecache.getline(name, 1)
+    with pytest.raises(ValueError) as raised:
+        messages.HeartbeatRequest(group_id=5).encode(4)  # type: ignore[arg-type]
+    frame = raised.traceback[-1].frame.raw
+    assert frame.f_code.co_filename == "barnabas HeartbeatRequest encoder v4"
+    assert "def encode" in linecache.getline(frame.f_code.co_filename, 1, frame.f_globals)
+    assert "raise" in "".join(traceback.format_tb(raised.tb)[-1:])
 
 
 def test_names_that_do_not_exist() -> None:

@@ -64,7 +64,7 @@ def test_shared_structs_are_one_struct() -> None:
 
 def test_every_file_is_indexed_word_for_word() -> None:
     heads = schema.index()
-    files = {path.stem for path in schema.CATALOGUE.glob("*.txt")} - {"index"}
+    files = {path.stem for path in Path(schema.CATALOGUE).glob("*.txt")} - {"index"}
     assert files == {head.file for head in heads.values()}
     for file in files:
         for name, message in schema.load_file(file).items():
