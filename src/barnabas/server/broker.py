@@ -7,7 +7,6 @@ wait in the backlog until `run` takes them.
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
 
@@ -15,6 +14,7 @@ from barnabas.base.clock import Clock, SystemClock
 from barnabas.base.disk import Disk, OsDisk
 from barnabas.base.entropy import Entropy, SystemEntropy
 from barnabas.base.errors import ApiError
+from barnabas.base.logger import Logger
 from barnabas.base.worker import Worker
 from barnabas.coordinator.producer_ids import ProducerIds
 from barnabas.handlers.dispatch import Dispatcher
@@ -39,7 +39,7 @@ from barnabas.storage.log_manager import LogManager, LogManagerError
 from barnabas.storage.segment_check import UnsupportedLogError
 from barnabas.timing.timer_wheel import TimerWheel
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 STOP_DEADLINE_MS = 5_000
 """How long a stop waits for requests in hand; what is parked is answered at once."""
