@@ -82,6 +82,9 @@ class Disk(Protocol):
 
     def mtime_ms(self, path: str) -> int: ...
 
+    def space(self, path: str) -> tuple[int, int]:
+        """Return how large the volume of a path is, and how much of it may still be used, in bytes."""
+
     def lock(self, path: str) -> DiskFile | None:
         """Create and lock a file exclusively; None when another process holds it. Closing releases it."""
 
@@ -196,6 +199,10 @@ class OsDisk:
 
     def mtime_ms(self, path: str) -> int:
         return os.stat(path).st_mtime_ns // 1_000_000
+
+    def space(self, path: str) -> tuple[int, int]:
+        volume = os.statvfs(path)
+        return volume.f_blocks * volume.f_frsize, volume.f_bavail * volume.f_frsize
 
     def lock(self, path: str) -> OsFile | None:
         file = self.open(path, create=True)

@@ -16,6 +16,9 @@ from typing import Protocol
 from barnabas.base.clock import Clock
 from barnabas.base.disk import Buffer
 
+SPACE_BYTES = 1 << 40
+"""What a MemoryDisk says it has."""
+
 
 class SeededRandom(Protocol):
     """What `crash` draws from; `random.Random` is one."""
@@ -254,6 +257,10 @@ class MemoryDisk:
 
     def mtime_ms(self, path: str) -> int:
         return self._file(path).mtime_ms
+
+    def space(self, path: str) -> tuple[int, int]:
+        self._find(path)
+        return SPACE_BYTES, SPACE_BYTES
 
     def lock(self, path: str) -> MemoryFile | None:
         file = self.open(path, create=True)
