@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from barnabas.metadata.controller import Controller
     from barnabas.metadata.image import Endpoint, MetadataImage
     from barnabas.replica.manager import ReplicaManager
+    from barnabas.storage.log_manager import LogManager
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,7 @@ class HandlerSettings:
     fetch_max_bytes: int = 57671680
     auto_create_topics_enable: bool = True
     delete_topic_enable: bool = True
+    max_request_partition_size_limit: int = 2000
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,6 +37,7 @@ class Services:
         rack: `broker.rack`, None when unset.
         advertised: where clients are told to connect, by the name of the listener they came in on.
         advertised_apis: api key -> versions that ApiVersions tells.
+        cordoned_log_dirs: paths that get no new replicas (KIP-1066).
     """
 
     cluster_id: str
@@ -44,7 +47,9 @@ class Services:
     image: MetadataImage
     controller: Controller
     replicas: ReplicaManager
+    logs: LogManager
     producer_ids: ProducerIds
     settings: HandlerSettings
     advertised_apis: Mapping[int, range]
     advertised: dict[str, Endpoint] = field(default_factory=dict)
+    cordoned_log_dirs: frozenset[str] = frozenset()

@@ -42,6 +42,7 @@ from barnabas.metadata.node_records import (
     first_records,
     registration_records,
 )
+from barnabas.metadata.reassignments import Reassignment, ReassignmentResult, plan_reassignments
 from barnabas.metadata.records import VersionedRecord
 from barnabas.metadata.snapshot_records import partition_record_version
 from barnabas.metadata.topic_changes import (
@@ -440,6 +441,20 @@ class Controller:
     ) -> list[ElectionResult]:
         """Answer an election; see elections.answer_election."""
         return answer_election(self.image, election_type, partitions)
+
+    def reassign_partitions(
+        self, wanted: Sequence[Reassignment], *, may_change_factor: bool
+    ) -> list[ReassignmentResult]:
+        """Reassign partitions, each on its own; results are in the order of `wanted` (KIP-455, KIP-860).
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
+        records, results = plan_reassignments(
+            wanted, image=self.image, placement=self._placement, may_change_factor=may_change_factor
+        )
+        self.commit(records)
+        return results
 
     def unregister_broker(self, broker_id: int) -> None:
         """Forget a broker that is gone.

@@ -189,6 +189,7 @@ class Broker:
             image=self._controller.image,
             controller=self._controller,
             replicas=self._replicas,
+            logs=self._logs,
             producer_ids=ProducerIds(self._controller.allocate_producer_ids),
             settings=configs.handler_settings(settings),
             advertised_apis={key: route.advertised for key, route in ROUTES.items()},

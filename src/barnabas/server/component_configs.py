@@ -78,6 +78,7 @@ def handler_settings(settings: Settings) -> HandlerSettings:
         fetch_max_bytes=settings.integer("fetch.max.bytes"),
         auto_create_topics_enable=settings.boolean("auto.create.topics.enable"),
         delete_topic_enable=settings.boolean("delete.topic.enable"),
+        max_request_partition_size_limit=settings.integer("max.request.partition.size.limit"),
     )
 
 

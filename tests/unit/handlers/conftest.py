@@ -155,6 +155,7 @@ def services(replicas: FakeReplicas) -> Services:
             metadata_offset=5, log=SimpleNamespace(quorum=SimpleNamespace(kraft_version=1))
         ),
         replicas=replicas,
+        logs=SimpleNamespace(directories=[]),
         producer_ids=ProducerIds(lambda: range(1000, 2000)),
         settings=HandlerSettings(),
         advertised_apis={key: route.advertised for key, route in ROUTES.items()},

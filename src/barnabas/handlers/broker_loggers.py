@@ -1,0 +1,118 @@
+"""The broker's loggers as configs: which there are, at which level, and changing that (KIP-412).
+
+Logger names are this broker's own, its Python modules, under Kafka's level names. Loggers belong to the
+process, so brokers that share one share them, as they do in a JVM. Nothing is remembered over a restart.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.logger import Logger, before_first_line
+from barnabas.metadata.config_changes import ConfigAlteration, ConfigOperation
+
+if TYPE_CHECKING:
+    import logging
+
+ROOT: Final = "root"
+_OURS: Final = "barnabas"
+_LEVELS: Final = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40, "FATAL": 50}
+"""Kafka's names for the numbers of `logging`, which has no TRACE of its own."""
+_NOT_SET: Final = 0
+
+
+def logger_levels() -> dict[str, str]:
+    """Return each logger's name and effective level, the root's first."""
+    found = {ROOT: _level_name(_logger(ROOT).getEffectiveLevel())}
+    for name in sorted(_known()):
+        found[name] = _level_name(_logger(name).getEffectiveLevel())
+    return found
+
+
+def alter_loggers(
+    resource_name: str, node_id: int, alterations: Sequence[ConfigAlteration], *, validate_only: bool
+) -> None:
+    """Set or reset levels; all of them or none.
+
+    Args:
+        resource_name: the id of the broker whose loggers are meant.
+    Raises:
+        ApiError: INVALID_REQUEST, INVALID_CONFIG.
+    """
+    _check_node(resource_name, node_id)
+    known = _known()
+    for alteration in alterations:
+        _check(alteration, known)
+    if validate_only:
+        return
+    for alteration in alterations:
+        is_set = alteration.operation == ConfigOperation.SET
+        _logger(alteration.name).setLevel(_LEVELS[str(alteration.value)] if is_set else _NOT_SET)
+
+
+def _logger(name: str) -> logging.Logger:
+    import logging  # noqa: PLC0415 - the broker loads it with its first line only
+
+    # What the user configured must not come later and undo what is set here.
+    before_first_line(_nothing)
+    return logging.getLogger(None if name == ROOT else name)
+
+
+def _nothing() -> None:
+    """Configure nothing further."""
+
+
+def _known() -> set[str]:
+    """Return the modules that log, and the packages above them."""
+    found = {_OURS}
+    for name, module in list(sys.modules.items()):
+        if name.startswith(f"{_OURS}.") and any(isinstance(one, Logger) for one in vars(module).values()):
+            parts = name.split(".")
+            found.update(".".join(parts[:end]) for end in range(2, len(parts) + 1))
+    return found
+
+
+def _level_name(level: int) -> str:
+    """Return the Kafka level that lets through what `level` does."""
+    return next((name for name, number in _LEVELS.items() if level <= number), "FATAL")
+
+
+def _check_node(resource_name: str, node_id: int) -> None:
+    try:
+        given = int(resource_name)
+    except ValueError:
+        why = f"Node id must be an integer, but it is: {resource_name}"
+        raise ApiError(ErrorCode.INVALID_REQUEST, why) from None
+    if given != node_id:
+        why = f"Unexpected node id. Expected {node_id}, but received {given}"
+        raise ApiError(ErrorCode.INVALID_REQUEST, why)
+
+
+def _check(alteration: ConfigAlteration, known: set[str]) -> None:
+    name, operation = alteration.name, alteration.operation
+    if operation not in (ConfigOperation.SET, ConfigOperation.DELETE):
+        try:
+            said = ConfigOperation(operation).name
+        except ValueError:
+            raise ApiError(
+                ErrorCode.INVALID_REQUEST,
+                f"Unknown operation type {operation} is not allowed for the BROKER_LOGGER resource",
+            ) from None
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST, f"{said} operation is not allowed for the BROKER_LOGGER resource"
+        )
+    if name != ROOT and name not in known:
+        raise ApiError(ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!")
+    if operation == ConfigOperation.DELETE:
+        if name == ROOT:
+            why = f"Removing the log level of the {ROOT} logger is not allowed"
+            raise ApiError(ErrorCode.INVALID_REQUEST, why)
+    elif alteration.value not in _LEVELS:
+        raise ApiError(
+            ErrorCode.INVALID_CONFIG,
+            f"Cannot set the log level of {name} to {alteration.value} as it is not a supported log level. "
+            f"Valid log levels are {', '.join(sorted(_LEVELS))}",
+        )
