@@ -308,7 +308,10 @@ def describe_client_metrics(overrides: Mapping[str, str]) -> list[ConfigEntry]:
         text = overrides.get(name)
         source = ConfigSource.DEFAULT_CONFIG if text is None else ConfigSource.CLIENT_METRICS_CONFIG
         shown = value_text(definition.default, definition.type) if text is None else text
-        entries.append(ConfigEntry(name=name, value=shown, source=source, type=definition.type))
+        synonyms = () if text is None else (ConfigSynonym(name, text, source),)
+        entries.append(
+            ConfigEntry(name=name, value=shown, source=source, type=definition.type, synonyms=synonyms)
+        )
     return entries
 
 

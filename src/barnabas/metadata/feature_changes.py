@@ -68,7 +68,7 @@ def _plan(
         raise refuse("The controller does not support the given upgrade type.")
     current = kraft_version if name == KRAFT_VERSION else image.features.get(name, 0)
     is_upgrade = update.upgrade_type == UpgradeType.UPGRADE
-    if not is_upgrade and level == 0 and name not in SUPPORTED_FEATURES and current == 0:
+    if level == 0 and name not in SUPPORTED_FEATURES and current == 0:
         raise refuse(f"Feature {name} not found.")
     if level < 0:
         raise refuse("A feature version cannot be less than 0.")

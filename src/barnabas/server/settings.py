@@ -151,7 +151,10 @@ class Settings:
     @property
     def static_values(self) -> dict[str, str]:
         """What a user gave, as texts: what DescribeConfigs calls STATIC_BROKER_CONFIG."""
-        return {name: text for name, (text, _) in self._set.items()}
+        values = {name: text for name, (text, _) in self._set.items()}
+        # The old name of node.id, which tools still look for; Apache Kafka keeps the two equal, too.
+        values.setdefault("broker.id", values["node.id"])
+        return values
 
     @property
     def node_id(self) -> int:
