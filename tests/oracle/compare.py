@@ -19,6 +19,7 @@ from barnabas.protocol.structures import Struct
 
 ABSENT = "(absent)"
 _INDEX = re.compile(r"\[\d+\]")
+_LABEL = re.compile(r"\[[^]]*\]")
 
 IDENTITY_FIELDS = (
     "resource_type",
@@ -48,7 +49,8 @@ class Allowed:
     Args:
         reason: for people; why both brokers are right.
         api: name of the API, `*` for all.
-        path: of the field with indexes left out, `topics[].topic_id`; may hold `*`.
+        path: of the field with indexes left out, `topics[].topic_id`; may hold `*`. Elements of an unordered
+            list stand under their name: `results[].configs[listeners].value`.
         scenario: of the request; may hold `*`.
         same_presence: the values may differ, but either both say something (not null, 0, -1, empty) or
             none does.
@@ -64,9 +66,7 @@ class Allowed:
         """Whether this rule allows a difference."""
         if not fnmatchcase(api, self.api) or not fnmatchcase(scenario, self.scenario):
             return False
-        # fnmatch reads brackets as a set of characters.
-        path = _INDEX.sub("[]", difference.path).replace("[]", "<>")
-        if not fnmatchcase(path, self.path.replace("[]", "<>")):
+        if not fnmatchcase(_pattern(_INDEX.sub("[]", difference.path)), _pattern(self.path)):
             return False
         return not self.same_presence or _says(difference.theirs) == _says(difference.ours)
 
@@ -96,11 +96,8 @@ def flatten(value: object, path: str = "", unordered: Collection[str] = ()) -> I
             yield from flatten(inner, f"{path}.{name}" if path else name, unordered)
     elif isinstance(value, list | tuple):
         yield f"{path}.length", len(value)
-        items: Sequence[object] = value
-        if _INDEX.sub("[]", path) in unordered:
-            items = sorted(value, key=_identity)
-        for index, item in enumerate(items):
-            yield from flatten(item, f"{path}[{index}]", unordered)
+        for label, item in _labelled(value, _LABEL.sub("[]", path) in unordered):
+            yield from flatten(item, f"{path}[{label}]", unordered)
     elif isinstance(value, bytes | bytearray | memoryview):
         yield path, bytes(value)
     else:
@@ -134,6 +131,23 @@ def differences(
         for difference in found
         if not any(rule.covers(api, scenario, difference) for rule in allowed)
     ]
+
+
+def _labelled(items: Sequence[object], is_set: bool) -> Iterator[tuple[object, object]]:
+    """Yield the elements of a list with their index, those of a set with their name where all have one."""
+    if not is_set:
+        yield from enumerate(items)
+        return
+    names = [getattr(item, "name", None) for item in items]
+    if None not in names and len(set(names)) == len(names):
+        yield from sorted(zip(names, items, strict=True), key=lambda pair: str(pair[0]))
+    else:
+        yield from enumerate(sorted(items, key=_identity))
+
+
+def _pattern(path: str) -> str:
+    # fnmatch reads brackets as a set of characters.
+    return path.replace("[", "<").replace("]", ">")
 
 
 def _identity(item: object) -> tuple[str, ...]:
