@@ -13,10 +13,13 @@ FILES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.p
 FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 80
 
-LONG_FILES: dict[str, str] = {}
+LONG_FILES: dict[str, str] = {
+    "src/barnabas/net/connection.py": "one state machine, all of its transitions side by side",
+}
 """Path from the root -> why it may be longer."""
 
 LONG_FUNCTIONS: dict[str, str] = {
+    "src/barnabas/protocol/record_walk.py:_walk_singles": "one flat loop over all records of a batch",
     "src/barnabas/storage/segment_check.py:check_segment": "one flat loop over all batches after a crash",
 }
 """Path:function -> why it may be longer."""

@@ -16,10 +16,8 @@ import select
 from _thread import RLock  # threading.RLock is the same and its import costs 2 ms
 from collections import deque
 from collections.abc import Callable
-from enum import Enum, auto
 
 from barnabas.base.clock import Clock, SystemClock
-from barnabas.base.dataclass import dataclass
 from barnabas.base.limits import READ_CHUNK_BYTES
 from barnabas.base.logger import Logger
 from barnabas.base.region import FileSlice
@@ -28,9 +26,10 @@ from barnabas.net.connection_counts import ConnectionCounts
 from barnabas.net.contracts import ConnectionHandler, Timer, Timers
 from barnabas.net.frame_memory import FrameMemory
 from barnabas.net.idle_connections import IdleConnections
-from barnabas.net.listener import Listener, ListenerStatistics, plain_address
+from barnabas.net.listener import Listener, plain_address
 from barnabas.net.listener_config import ConnectionLimits, ListenerConfig
 from barnabas.net.log_throttle import LogThrottle
+from barnabas.net.reactor_state import TRANSITIONS, ReactorState, ReactorStatistics
 from barnabas.net.transport import PlaintextTransport
 
 log = Logger(__name__)
@@ -50,48 +49,6 @@ STOP_DEADLINE_MS = 1000
 """How long requests in hand and unread answers may hold up a stop."""
 
 _NO_DESCRIPTOR = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
-
-
-class ReactorState(Enum):
-    """Where a loop is in its life."""
-
-    RUNNING = auto()
-    STOPPING = auto()
-    """Listeners are closed; connections close as their last answers go out."""
-    STOPPED = auto()
-
-
-TRANSITIONS = {
-    ReactorState.RUNNING: frozenset((ReactorState.STOPPING,)),
-    ReactorState.STOPPING: frozenset((ReactorState.STOPPED,)),
-    ReactorState.STOPPED: frozenset[ReactorState](),
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReactorStatistics:
-    """What the loop did.
-
-    Attributes:
-        turns: returns of epoll.
-        events: readiness events handled.
-        calls_waiting: calls for coming turns.
-        frame_memory_bytes: kept for large requests.
-        refused_per_ip: connections closed at once for max.connections.per.ip.
-        closed_idle: connections closed for connections.max.idle.ms.
-        accept_failures: accepts that failed for want of a descriptor or memory.
-    """
-
-    state: ReactorState
-    turns: int
-    events: int
-    calls_waiting: int
-    connections: int
-    frame_memory_bytes: int
-    refused_per_ip: int
-    closed_idle: int
-    accept_failures: int
-    listeners: tuple[ListenerStatistics, ...]
 
 
 class Reactor:

@@ -12,6 +12,42 @@ SERVED = frozenset((0, 1, 2, 3, 10, 18, 19, 20, 21, 22, 23, 60))
 """The APIs compared here; ApiVersions of either broker may tell of more."""
 
 
+ODD_PLACES: tuple[tuple[str, list[tuple[int, list[int]]]], ...] = (
+    ("unknown broker", [(0, [5])]),
+    ("no broker", [(0, [])]),
+    ("negative broker", [(0, [-1])]),
+    ("broker twice", [(0, [NODE_ID, NODE_ID])]),
+    ("partition twice", [(0, [NODE_ID]), (0, [NODE_ID])]),
+    ("hole", [(0, [NODE_ID]), (2, [NODE_ID])]),
+    ("starts at 1", [(1, [NODE_ID])]),
+    ("negative partition", [(-1, [NODE_ID])]),
+    ("uneven", [(0, [NODE_ID]), (1, [NODE_ID, 2])]),
+)
+
+ODD_CONFIGS: tuple[tuple[str, str | None], ...] = (
+    ("retention.ms", "soon"), ("retention.ms", "-2"), ("retention.ms", ""), ("retention.ms", None),
+    ("retention.ms", " 5 "), ("retention.ms", "1e3"), ("retention.ms", "99999999999999999999"),
+    ("no.such.config", "1"), ("", "1"), ("cleanup.policy", "shred"),
+    ("cleanup.policy", "compact,delete"),
+    ("cleanup.policy", ""), ("cleanup.policy", "Compact"), ("compression.type", "lzma"),
+    ("compression.type", "zstd"), ("compression.zstd.level", "50"), ("compression.gzip.level", "0"),
+    ("segment.bytes", "10"), ("segment.bytes", "2147483648"), ("segment.bytes", "1048576"),
+    ("max.message.bytes", "-1"), ("min.insync.replicas", "0"), ("min.insync.replicas", "5"),
+    ("preallocate", "yes"), ("preallocate", "TRUE"), ("unclean.leader.election.enable", "1"),
+    ("min.cleanable.dirty.ratio", "2"), ("min.cleanable.dirty.ratio", "0.5"),
+    ("message.timestamp.type", "Never"), ("message.timestamp.type", "LogAppendTime"),
+    ("message.timestamp.before.max.ms", "-1"), ("index.interval.bytes", "-1"),
+    ("flush.messages", "0"),
+    ("segment.ms", "0"), ("segment.jitter.ms", "-1"), ("local.retention.ms", "-3"),
+    ("local.retention.bytes", "5"), ("retention.bytes", "-5"), ("remote.storage.enable", "true"),
+    ("leader.replication.throttled.replicas", "0:1,1:2"),
+    ("leader.replication.throttled.replicas", "x"),
+    ("follower.replication.throttled.replicas", "*"), ("file.delete.delay.ms", "-1"),
+    ("delete.retention.ms", "-1"), ("message.format.version", "3.0"),
+    ("message.downconversion.enable", "true"), ("log.retention.ms", "5"),
+)  # fmt: skip
+
+
 def creations(asker: Asker) -> None:
     """CreateTopics with all that can be wrong with a topic."""
     asker.make_topic("exists")
@@ -55,43 +91,12 @@ def creations(asker: Asker) -> None:
             make(f"{partitions} partitions", creation("count", partitions), validate=True)
         for replicas in (0, -2, 2, 3, 32_767):
             make(f"{replicas} replicas", creation("replicas", 1, replicas), validate=True)
-        for situation, places in (
-            ("unknown broker", [(0, [5])]),
-            ("no broker", [(0, [])]),
-            ("negative broker", [(0, [-1])]),
-            ("broker twice", [(0, [NODE_ID, NODE_ID])]),
-            ("partition twice", [(0, [NODE_ID]), (0, [NODE_ID])]),
-            ("hole", [(0, [NODE_ID]), (2, [NODE_ID])]),
-            ("starts at 1", [(1, [NODE_ID])]),
-            ("negative partition", [(-1, [NODE_ID])]),
-            ("uneven", [(0, [NODE_ID]), (1, [NODE_ID, 2])]),
-        ):
+        for situation, places in ODD_PLACES:
             make(f"assignment: {situation}", creation("placed", -1, -1, assignments=places), validate=True)
         place = [(0, [NODE_ID])]
         make("assignment and count", creation("placed", 1, -1, assignments=place), validate=True)
         make("assignment and replicas", creation("placed", -1, 1, assignments=place), validate=True)
-        for name, value in (
-            ("retention.ms", "soon"), ("retention.ms", "-2"), ("retention.ms", ""), ("retention.ms", None),
-            ("retention.ms", " 5 "), ("retention.ms", "1e3"), ("retention.ms", "99999999999999999999"),
-            ("no.such.config", "1"), ("", "1"), ("cleanup.policy", "shred"),
-            ("cleanup.policy", "compact,delete"),
-            ("cleanup.policy", ""), ("cleanup.policy", "Compact"), ("compression.type", "lzma"),
-            ("compression.type", "zstd"), ("compression.zstd.level", "50"), ("compression.gzip.level", "0"),
-            ("segment.bytes", "10"), ("segment.bytes", "2147483648"), ("segment.bytes", "1048576"),
-            ("max.message.bytes", "-1"), ("min.insync.replicas", "0"), ("min.insync.replicas", "5"),
-            ("preallocate", "yes"), ("preallocate", "TRUE"), ("unclean.leader.election.enable", "1"),
-            ("min.cleanable.dirty.ratio", "2"), ("min.cleanable.dirty.ratio", "0.5"),
-            ("message.timestamp.type", "Never"), ("message.timestamp.type", "LogAppendTime"),
-            ("message.timestamp.before.max.ms", "-1"), ("index.interval.bytes", "-1"),
-            ("flush.messages", "0"),
-            ("segment.ms", "0"), ("segment.jitter.ms", "-1"), ("local.retention.ms", "-3"),
-            ("local.retention.bytes", "5"), ("retention.bytes", "-5"), ("remote.storage.enable", "true"),
-            ("leader.replication.throttled.replicas", "0:1,1:2"),
-            ("leader.replication.throttled.replicas", "x"),
-            ("follower.replication.throttled.replicas", "*"), ("file.delete.delay.ms", "-1"),
-            ("delete.retention.ms", "-1"), ("message.format.version", "3.0"),
-            ("message.downconversion.enable", "true"), ("log.retention.ms", "5"),
-        ):  # fmt: skip
+        for name, value in ODD_CONFIGS:
             make(f"{name}={value}", creation("configured", configs=[(name, value)]), validate=True)
         lag = [("min.compaction.lag.ms", "10"), ("max.compaction.lag.ms", "5")]
         make("lags cross", creation("configured", configs=lag), validate=True)

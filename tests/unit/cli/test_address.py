@@ -1,3 +1,5 @@
+"""HOST:PORT as people write it."""
+
 import pytest
 
 from barnabas.cli.client.address import address_text, parse_address, parse_bootstrap

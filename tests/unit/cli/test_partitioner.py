@@ -1,3 +1,5 @@
+"""Keys go to the partitions that Kafka's own clients choose."""
+
 import pytest
 
 from barnabas.cli.client.partitioner import murmur2, partition_of

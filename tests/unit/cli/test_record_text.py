@@ -1,3 +1,5 @@
+"""Records as text: templates, JSON lines, separators and what cannot be told apart."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,3 +1,5 @@
+"""When a client tries again, and when it gives up."""
+
 import pytest
 
 from barnabas.base.errors import ErrorCode

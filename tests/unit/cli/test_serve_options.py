@@ -35,6 +35,7 @@ def by_click(arguments: list[str]) -> ServeOptions | None:
 
 
 def _options(given: dict[str, object]) -> ServeOptions:
+    del given["print_config"], given["output"]
     if given["ephemeral"] and given["data_dir"] is not None:
         raise click.UsageError("exclusive")
     return ServeOptions(**given)  # type: ignore[arg-type]

@@ -1,3 +1,5 @@
+"""CRC-32C against known values, in one go and in pieces."""
+
 import subprocess
 import sys
 

@@ -1,3 +1,5 @@
+"""Every codec both ways, odd framings, and bombs that stay within their bound."""
+
 import contextlib
 import resource
 import struct
@@ -9,7 +11,6 @@ import cramjam
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.compression_bombs import BOMBS, MIB
 
 from barnabas.base.errors import DecodeError
 from barnabas.protocol.compression import (
@@ -20,6 +21,7 @@ from barnabas.protocol.compression import (
     decompress,
 )
 from barnabas.protocol.compression_sizes import lz4_size_max, zstd_size_max
+from tests.compression_bombs import BOMBS, MIB
 
 COMPRESSED = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
 ROOT = Path(__file__).parents[3]

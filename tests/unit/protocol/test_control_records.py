@@ -1,3 +1,5 @@
+"""Control records: transaction markers and leader changes."""
+
 import pytest
 
 from barnabas.base.errors import DecodeError

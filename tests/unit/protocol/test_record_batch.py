@@ -1,9 +1,10 @@
+"""Record batches: header, length chain, CRC, records, stamping, builder."""
+
 import struct
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.batch_records import BASE_TIMESTAMP, build, golden_records
 
 from barnabas.base.errors import DecodeError
 from barnabas.protocol.checksum import crc32c
@@ -23,6 +24,7 @@ from barnabas.protocol.record_batch import (
 )
 from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.protocol.records import Record, decode_records, encode_record
+from tests.batch_records import BASE_TIMESTAMP, build, golden_records
 
 INT64 = st.integers(-(1 << 62), (1 << 62) - 1)
 NULLABLE = st.none() | st.binary(max_size=80)

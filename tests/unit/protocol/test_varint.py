@@ -1,3 +1,5 @@
+"""Varints, their limits, and what is too long."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

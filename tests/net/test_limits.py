@@ -1,0 +1,90 @@
+"""Limits on connections, with real sockets on loopback: their number, their age, and descriptors."""
+
+import os
+import resource
+import select
+import socket
+import time
+
+from barnabas.net.connection import Connection
+from barnabas.net.listener_config import ConnectionLimits
+
+from .running import Handler, Running, client_of, echo
+
+MIB = 1024 * 1024
+
+
+def test_max_connections_leaves_the_next_in_the_backlog_until_one_closes() -> None:
+    for limits, own in ((ConnectionLimits(max_connections=2), {}), (None, {"max_connections": 2})):
+        running = Running(limits=limits)
+        handler = Handler(echo)
+        listener = running.listen(handler, **own)
+        with (
+            running,
+            client_of(listener) as first,
+            client_of(listener) as second,
+            client_of(listener) as third,
+        ):
+            first.ask(b"1")
+            second.ask(b"2")
+            third.send(b"3")
+            assert running.on_loop(running.reactor.statistics).connections == 2
+            first.close()
+            assert third.receive() == b"3"
+
+
+def test_max_connections_per_ip_closes_the_next_at_once() -> None:
+    running = Running(limits=ConnectionLimits(max_connections_per_ip=1))
+    listener = running.listen(Handler(echo))
+    with running, client_of(listener) as first:
+        first.ask(b"1")
+        with client_of(listener) as second:
+            assert second.is_closed()
+        assert first.ask(b"still here") == b"still here"
+        assert running.on_loop(running.reactor.statistics).refused_per_ip == 1
+
+
+def test_idle_connections_are_closed_and_busy_or_waiting_ones_are_not() -> None:
+    running = Running(limits=ConnectionLimits(connections_max_idle_ms=200))
+    parked: list[Connection] = []
+
+    def answer(connection: Connection, frame: bytes) -> None:
+        if frame == b"park":
+            parked.append(connection)
+        else:
+            connection.respond([frame])
+
+    listener = running.listen(Handler(answer))
+    with running, client_of(listener) as idle, client_of(listener) as waiting:
+        waiting.send(b"park")
+        started = time.monotonic()
+        assert idle.is_closed()
+        assert time.monotonic() - started >= 0.19
+        running.on_loop(lambda: parked[0].respond([b"late"]))
+        assert waiting.receive() == b"late"
+        assert running.on_loop(running.reactor.statistics).closed_idle == 1
+
+
+def test_without_descriptors_accepting_pauses_and_goes_on() -> None:
+    running = Running()
+    listener = running.listen(Handler(echo))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with running, client_of(listener) as first:
+        first.ask(b"x")
+        second = socket.socket()
+        used = len(os.listdir("/proc/self/fd"))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (used - 1, hard))
+        try:
+            second.connect(("127.0.0.1", listener.port))
+            while running.on_loop(running.reactor.statistics).accept_failures == 0:
+                pass
+            turns = running.on_loop(running.reactor.statistics).turns
+            assert first.ask(b"y") == b"y"
+            select.select([], [], [], 0.1)
+            assert running.on_loop(running.reactor.statistics).turns - turns < 20, "it spins"
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        second.settimeout(10)
+        second.sendall(b"\0\0\0\1z")
+        assert second.recv(5) == b"\0\0\0\1z"
+        second.close()
