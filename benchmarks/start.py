@@ -39,6 +39,7 @@ API_VERSIONS = bytes.fromhex("0000000a 0012 0000 00000007 ffff")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     answer_ms: float
+    cpu_ms: float
     ready_ms: float
     rss_mib: float
     stop_ms: float
@@ -78,6 +79,11 @@ def resident_mib(pid: int) -> float:
     raise AssertionError("no VmRSS")
 
 
+def processor_ms(pid: int) -> float:
+    """Return the processor time of a process of one thread so far, which a busy machine changes little."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e6
+
+
 def measure(directory: str) -> Run:
     began = time.perf_counter()
     broker, port, ready = serve(directory)
@@ -85,16 +91,24 @@ def measure(directory: str) -> Run:
         connection.sendall(API_VERSIONS)
         body = read_exactly(connection, int.from_bytes(read_exactly(connection, 4)))
         answer_ms = (time.perf_counter() - began) * 1000
+        cpu_ms = processor_ms(broker.pid)
     assert body[:6] == bytes.fromhex("00000007 0000"), "not an ApiVersions answer without error"
     time.sleep(REST_S)
     rss_mib = resident_mib(broker.pid)
-    return Run(answer_ms=answer_ms, ready_ms=float(ready.split()[2]), rss_mib=rss_mib, stop_ms=stop(broker))
+    return Run(
+        answer_ms=answer_ms,
+        cpu_ms=cpu_ms,
+        ready_ms=float(ready.split()[2]),
+        rss_mib=rss_mib,
+        stop_ms=stop(broker),
+    )
 
 
 def report(name: str, runs: list[Run]) -> None:
     answers = sorted(run.answer_ms for run in runs)
     print(
         f"{name:20} {statistics.median(answers):7.0f} ms ({answers[0]:.0f}-{answers[-1]:.0f})"
+        f"  processor {statistics.median(run.cpu_ms for run in runs):4.0f} ms"
         f"  ready in {statistics.median(run.ready_ms for run in runs):4.0f} ms"
         f"  {statistics.median(run.rss_mib for run in runs):5.1f} MiB"
         f"  stop {statistics.median(run.stop_ms for run in runs):4.0f} ms"
