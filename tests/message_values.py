@@ -14,9 +14,13 @@ _LENGTHS = (0, 0, 1, 1, 2, 3, 5, 9, 125, 126, 127, 128, 200)
 _ALPHABET = "abcxyz019._-é\u2192\U0001f409\0 "
 
 
-def random_message(spec: MessageSpec, version: int, rng: random.Random) -> Message:
-    """Return a message whose fields of this version hold random values, the others their defaults."""
-    made = _random_struct(spec.root, version, version in spec.head.flexible, rng)
+def random_message(spec: MessageSpec, version: int, rng: random.Random, *, plain: bool = False) -> Message:
+    """Return a message whose fields of this version hold random values, the others their defaults.
+
+    Args:
+        plain: only small numbers and no unknown tags, for libraries that give numbers a meaning.
+    """
+    made = _random_struct(spec.root, version, version in spec.head.flexible, rng, plain)
     assert isinstance(made, Message)
     return made
 
@@ -26,15 +30,15 @@ def every_version() -> list[tuple[str, int]]:
     return [(head.name, version) for head in schema.index().values() for version in head.versions]
 
 
-def _random_struct(spec: StructSpec, version: int, flexible: bool, rng: random.Random) -> Struct:
+def _random_struct(spec: StructSpec, version: int, flexible: bool, rng: random.Random, plain: bool) -> Struct:
     fields: dict[str, Any] = {}
     for field in spec.fields:
         if version not in field.versions:
             continue
         if version in field.tagged and rng.random() < 0.4:
             continue
-        fields[field.attribute] = _random_value(field, version, flexible, rng)
-    if flexible and rng.random() < 0.2:
+        fields[field.attribute] = _random_value(field, version, flexible, rng, plain)
+    if flexible and not plain and rng.random() < 0.2:
         fields["unknown_tags"] = [
             (tag, rng.randbytes(rng.choice(_LENGTHS))) for tag in sorted(rng.sample(range(50, 100_000), 2))
         ]
@@ -42,20 +46,22 @@ def _random_struct(spec: StructSpec, version: int, flexible: bool, rng: random.R
     return made
 
 
-def _random_value(field: FieldSpec, version: int, flexible: bool, rng: random.Random) -> Any:
+def _random_value(field: FieldSpec, version: int, flexible: bool, rng: random.Random, plain: bool) -> Any:
     if version in field.nullable and rng.random() < 0.25:
         return None
     if not field.is_array:
-        return _random_element(field, version, flexible, rng)
+        return _random_element(field, version, flexible, rng, plain)
     count = rng.choice((0, 1, 1, 2, 3))
     if field.struct is None and rng.random() < 0.2:
         count = rng.choice((126, 127, 128))
-    return [_random_element(field, version, flexible, rng) for _ in range(count)]
+    return [_random_element(field, version, flexible, rng, plain) for _ in range(count)]
 
 
-def _random_element(field: FieldSpec, version: int, flexible: bool, rng: random.Random) -> Any:
+def _random_element(field: FieldSpec, version: int, flexible: bool, rng: random.Random, plain: bool) -> Any:
     if field.struct is not None:
-        return _random_struct(field.struct, version, flexible, rng)
+        return _random_struct(field.struct, version, flexible, rng, plain)
+    if plain and (field.type in _INTEGER_BITS or field.type in _UNSIGNED_BITS):
+        return rng.randint(0, 99)
     return random_scalar(field.type, rng)
 
 
