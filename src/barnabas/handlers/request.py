@@ -67,6 +67,11 @@ class RequestContext:
             return
         self.connection.respond(parts)
 
+    def respond_encoded(self, body: bytes) -> None:
+        """Send a response whose body the handler has made itself, in this request's version."""
+        prefix = frames.response_prefix(self.spec.key, self.api_version, self.correlation_id)
+        self.connection.respond([prefix, body])
+
     def respond_nothing(self) -> None:
         """End a request that gets no answer (acks=0)."""
         self.connection.complete_without_response()
