@@ -1,11 +1,11 @@
 """Metadata responses joined from cached topics are what the generated encoder makes, and never stale."""
 
 import pytest
-from tests.unit.handlers.conftest import TOPIC_ID, replay
 
 from barnabas.handlers import api_03_metadata
 from barnabas.handlers.metadata_bytes import encode_response, encode_topic
 from barnabas.protocol import messages as m
+from tests.unit.handlers.conftest import TOPIC_ID, replay
 
 VERSIONS = range(14)
 
