@@ -4,11 +4,11 @@ import random
 import tracemalloc
 
 import pytest
-from tests import message_values
 
 from barnabas.base.errors import DecodeError
 from barnabas.protocol import messages, schema
 from barnabas.protocol.messages import Message
+from tests import message_values
 
 SEED = 20_261_130
 MUTATIONS = 6
