@@ -26,7 +26,7 @@ from barnabas.metadata.formatting import LogDirs, open_log_dirs, read_bootstrap_
 from barnabas.metadata.image import ConfigResourceType, Endpoint, MetadataDelta, MetadataImage
 from barnabas.metadata.metadata_log import MetadataLog
 from barnabas.metadata.records import MetadataError
-from barnabas.metadata.topic_configs import topic_log_config
+from barnabas.metadata.topic_configs import LogConfigs
 from barnabas.net.listener import Listener, ListenError
 from barnabas.net.reactor import Reactor
 from barnabas.replica.manager import ReplicaManager
@@ -77,6 +77,7 @@ class Broker:
         self._bound: list[ListenerAddress] = []
         self._directory_ids: dict[str, bytes] = {}
         self._logs: LogManager
+        self._log_configs: LogConfigs
         self._controller: Controller
         self._replicas: ReplicaManager
 
@@ -167,6 +168,7 @@ class Broker:
             clock=self._clock,
             entropy=self._entropy,
         )
+        self._log_configs = LogConfigs(self._controller.broker_configs)
         self._controller.start(read_bootstrap_checkpoint(self._disk, metadata_dir))
         self._logs.start(progress)
         self._replicas = ReplicaManager(
@@ -234,7 +236,7 @@ class Broker:
 
     def _log_config(self, topic: str) -> LogConfig:
         overrides = self._controller.image.config(ConfigResourceType.TOPIC, topic)
-        return topic_log_config(overrides, self._controller.broker_configs())
+        return self._log_configs.of(overrides)
 
     def _metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
         self._replicas.apply_delta(delta, image)
