@@ -31,7 +31,7 @@ def foreign_words() -> re.Pattern[str]:
     """What must not be in a published file: paths of one machine, addresses of private registries."""
     # Put together here, so that this file does not accuse itself.
     paths = [
-        "/" + "root/",
+        "/" + r"root/[.]\w",
         "/" + "work/(?:main|shared)",
         r"\bpip[.]conf\b",
         "arti" + "factory",

@@ -43,8 +43,8 @@ JAVA_TOOLS: tuple[tuple[str, ...], ...] = (
     (f"{TOOLS}.FeatureCommand", "describe"),
     (f"{TOOLS}.MetadataQuorumCommand", "describe", "--status"),
     (f"{TOOLS}.TransactionsCommand", "list"),
-    ("kafka.admin.ConfigCommand", "--describe", "--all", "--entity-type", "topics", "--entity-name", "tool"),
-    ("kafka.admin.ConfigCommand", "--alter", "--add-config", "retention.ms=1000", "--topic", "tool"),
+    (f"{TOOLS}.ConfigCommand", "--describe", "--all", "--entity-type", "topics", "--entity-name", "tool"),
+    (f"{TOOLS}.ConfigCommand", "--alter", "--add-config", "retention.ms=1000", "--topic", "tool"),
     (f"{TOOLS}.TopicCommand", "--delete", "--topic", "tool"),
 )
 

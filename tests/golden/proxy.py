@@ -4,6 +4,7 @@ It understands no more than a frame's length and the first eight bytes of a requ
 the way of what it records.
 """
 
+import contextlib
 import socket
 import struct
 import threading
@@ -92,10 +93,8 @@ class _Connection:
             pass
         finally:
             for sock in (source, target):
-                try:
+                with contextlib.suppress(OSError):
                     sock.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    pass
 
     def _request(self, frame: bytes) -> None:
         self._waiting[int.from_bytes(frame[4:8], "big")] = frame
