@@ -16,7 +16,7 @@ Versions
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.handlers.broker_loggers import logger_levels
@@ -35,6 +35,10 @@ from barnabas.metadata.image import ConfigResourceType
 from barnabas.metadata.topic_names import validate_topic_name
 from barnabas.protocol import messages
 
+_Config = messages.DescribeConfigsResponseDescribeConfigsResourceResult
+_Made = dict[tuple[frozenset[tuple[str, str]], frozenset[str]], list[_Config]]
+"""What topics set and which keys are asked for -> their configs in the response."""
+
 _UNKNOWN_TYPE = 0
 _MALFORMED = (
     "This most likely occurs because of a request being malformed by the client library or the message was "
@@ -45,9 +49,10 @@ _MALFORMED = (
 def handle(
     context: RequestContext, request: messages.DescribeConfigsRequest
 ) -> messages.DescribeConfigsResponse:
-    """Describe each resource by itself."""
+    """Describe each resource by itself; topics that set the same share what is made for the first."""
+    made: _Made = {}
     return messages.DescribeConfigsResponse(
-        results=[_describe(context, request, resource) for resource in request.resources]
+        results=[_describe(context, request, resource, made) for resource in request.resources]
     )
 
 
@@ -64,43 +69,59 @@ def _describe(
     context: RequestContext,
     request: messages.DescribeConfigsRequest,
     resource: messages.DescribeConfigsRequestDescribeConfigsResource,
+    made: _Made,
 ) -> messages.DescribeConfigsResponseDescribeConfigsResult:
+    kind, name = resource.resource_type, resource.resource_name
+    keys = frozenset(resource.configuration_keys or ())
     try:
-        entries = _entries(context, resource.resource_type, resource.resource_name)
+        if kind == ConfigResourceType.TOPIC:
+            overrides = _topic_overrides(context, name)
+            same = (frozenset(overrides.items()), keys)
+            configs = made.get(same)
+            if configs is None:
+                entries: Sequence[ConfigEntry] = describe_topic(
+                    overrides, context.services.controller.broker_configs()
+                )
+                configs = made[same] = _configs(request, kind, entries, keys)
+        else:
+            configs = _configs(request, kind, _entries(context, kind, name), keys)
     except ApiError as error:
         return _failed(resource, error)
-    keys = resource.configuration_keys
-    if keys:
-        wanted = set(keys)
-        entries = [entry for entry in entries if entry.name in wanted]
     return messages.DescribeConfigsResponseDescribeConfigsResult(
-        resource_type=resource.resource_type,
-        resource_name=resource.resource_name,
-        configs=[
-            _config(
-                entry,
-                with_synonyms=request.include_synonyms,
-                documentation=(
-                    _documentation(resource.resource_type, entry.name)
-                    if request.include_documentation
-                    else None
-                ),
-            )
-            for entry in entries
-        ],
+        resource_type=kind, resource_name=name, configs=configs
     )
+
+
+def _topic_overrides(context: RequestContext, name: str) -> Mapping[str, str]:
+    validate_topic_name(name)
+    image = context.services.image
+    if name not in image.topics:
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
+    return image.config(ConfigResourceType.TOPIC, name)
+
+
+def _configs(
+    request: messages.DescribeConfigsRequest,
+    kind: int,
+    entries: Sequence[ConfigEntry],
+    keys: frozenset[str],
+) -> list[_Config]:
+    """Return entries as the response has them; only those named, unless no key is named."""
+    return [
+        _config(
+            entry,
+            with_synonyms=request.include_synonyms,
+            documentation=_documentation(kind, entry.name) if request.include_documentation else None,
+        )
+        for entry in entries
+        if not keys or entry.name in keys
+    ]
 
 
 def _entries(context: RequestContext, kind: int, name: str) -> Sequence[ConfigEntry]:
     services = context.services
     image = services.image
     match kind:
-        case ConfigResourceType.TOPIC:
-            validate_topic_name(name)
-            if name not in image.topics:
-                raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
-            overrides = image.config(ConfigResourceType.TOPIC, name)
-            return describe_topic(overrides, services.controller.broker_configs())
         case ConfigResourceType.BROKER:
             if not name:
                 return describe_cluster_default(image.config(ConfigResourceType.BROKER, ""))
@@ -159,10 +180,8 @@ def _documentation(kind: int, name: str) -> str | None:
     return None
 
 
-def _config(
-    entry: ConfigEntry, *, with_synonyms: bool, documentation: str | None
-) -> messages.DescribeConfigsResponseDescribeConfigsResourceResult:
-    return messages.DescribeConfigsResponseDescribeConfigsResourceResult(
+def _config(entry: ConfigEntry, *, with_synonyms: bool, documentation: str | None) -> _Config:
+    return _Config(
         name=entry.name,
         value=entry.value,
         read_only=entry.read_only,

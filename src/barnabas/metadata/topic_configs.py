@@ -1,8 +1,8 @@
 """A topic's effective configs as the LogConfig of its logs.
 
 Most topics of a broker set nothing, or the same few things, so LogConfigs makes one value for all that do: a
-start with ten thousand logs would otherwise spend most of its time on parsing the same texts. What it remembers
-is found by content, so nobody has to tell it of a change.
+start with ten thousand logs would otherwise spend most of its time on parsing the same texts. What it
+remembers is found by content, so nobody has to tell it of a change.
 """
 
 from __future__ import annotations
