@@ -58,17 +58,22 @@ class TopicName(ParamType):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
         from click.shell_completion import CompletionItem
 
-        from barnabas.cli.client.errors import ClientError
-
         del param
-        bootstrap = ctx.params.get("bootstrap_server") or "localhost:9092"
-        addresses = parse_bootstrap(bootstrap) if isinstance(bootstrap, str) else bootstrap
-        try:
-            with Cluster(addresses, software_version=__version__, timeout_s=1.0) as cluster:
-                names = [topic.name for topic in cluster.topics()]
-        except ClientError:
-            return []
+        names = completing(ctx, lambda cluster: [topic.name for topic in cluster.topics()])
         return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def completing(ctx: click.Context, ask: Callable[[Cluster], list[str]]) -> list[str]:
+    """Ask the cluster of a half-typed line for words; none when it does not answer soon."""
+    from barnabas.cli.client.errors import ClientError
+
+    bootstrap = ctx.params.get("bootstrap_server") or "localhost:9092"
+    try:
+        addresses = parse_bootstrap(bootstrap) if isinstance(bootstrap, str) else bootstrap
+        with connect(addresses, timeout=1.0) as cluster:
+            return ask(cluster)
+    except (ClientError, ValueError):
+        return []
 
 
 def bootstrap_option(command: Command) -> Command:
@@ -92,12 +97,17 @@ def bootstrap_option(command: Command) -> Command:
     )(command)
 
 
+def output_choice() -> "click.Choice[str]":
+    """The values of --output."""
+    return click.Choice(["plain", "json"])
+
+
 def output_option(command: Command) -> Command:
     """Add --output plain|json."""
     return click.option(
         "--output",
         "-o",
-        type=click.Choice(["plain", "json"]),
+        type=output_choice(),
         default="plain",
         show_default=True,
         help="A table, or one JSON document for programs.",

@@ -26,7 +26,7 @@ _PRIVATE_MODE = 0o700
 _PROGRESS_INTERVAL_S = 1.0
 
 
-class _UsageError(Exception):
+class UsageError(Exception):
     """The options make no sense; the message says why."""
 
 
@@ -42,7 +42,7 @@ def serve(options: ServeOptions) -> int:
         if options.ephemeral:
             scratch = _make_scratch()
         return _serve(options, scratch, cpu_before_s, wall_s)
-    except _UsageError as error:
+    except UsageError as error:
         _complain(str(error))
         return EXIT_USAGE
     finally:
@@ -55,7 +55,7 @@ def serve(options: ServeOptions) -> int:
 def _serve(options: ServeOptions, scratch: str | None, cpu_before_s: float, wall_s: float) -> int:
     from barnabas.server.broker import Broker, StartError
 
-    settings = _settings(options, scratch)
+    settings = settings_of(options, scratch)
     _log_to_stderr()
     broker = Broker(settings)
     _stop_on_signals(broker)
@@ -71,7 +71,15 @@ def _serve(options: ServeOptions, scratch: str | None, cpu_before_s: float, wall
     return EXIT_OK if broker.run() else EXIT_FAILURE
 
 
-def _settings(options: ServeOptions, scratch: str | None) -> "Settings":
+def settings_of(options: ServeOptions, scratch: str | None) -> "Settings":
+    """Return what a serve line makes of all sources together.
+
+    Args:
+        scratch: the directory of --ephemeral.
+
+    Raises:
+        UsageError: a source cannot be read, or does not fit.
+    """
     from barnabas.server.settings import SettingsError, load_settings
 
     files = [] if options.config is None else [options.config]
@@ -83,7 +91,7 @@ def _settings(options: ServeOptions, scratch: str | None) -> "Settings":
         given.append(f"log.dirs={default_data_dir(os.environ)}")
         return load_settings(files=files, environ=os.environ, overrides=given, read_text=_read_text)
     except SettingsError as error:
-        raise _UsageError(str(error)) from error
+        raise UsageError(str(error)) from error
 
 
 def _read_text(path: str) -> str:
@@ -105,7 +113,7 @@ def own_overrides(options: ServeOptions, scratch: str | None) -> list[str]:
         try:
             host, port = parse_address(options.listen, default_port=None)
         except ValueError as error:
-            raise _UsageError(f"--listen {error}") from None
+            raise UsageError(f"--listen {error}") from None
         lines.append(f"listeners=PLAINTEXT://{address_text(host, port)}")
     return [*lines, *options.overrides]
 
@@ -127,7 +135,7 @@ def _make_scratch() -> str:
     try:
         os.mkdir(path, _PRIVATE_MODE)
     except OSError as error:
-        raise _UsageError(f"cannot make {path}: {error.strerror}") from error
+        raise UsageError(f"cannot make {path}: {error.strerror}") from error
     return path
 
 

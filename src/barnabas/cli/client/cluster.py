@@ -196,6 +196,11 @@ class Cluster:
             raise ConnectionLostError("the cluster has no controller now")
         return self._controller
 
+    def broker_ids(self) -> list[int]:
+        """Return the ids of the brokers that are there now, in order."""
+        self.retry.run(lambda: self.refresh([]), self._forget_any)
+        return sorted(self._addresses)
+
     def connection(self, node_id: int) -> Connection:
         """Return the connection to a broker, opening it when there is none."""
         connection = self._connections.get(node_id)
