@@ -50,6 +50,89 @@ def test_topics_from_creation_to_deletion(run: Run, topic: str) -> None:
     run("topics", "delete", topic, "--if-exists")
 
 
+def test_topics_grow(run: Run, topic: str) -> None:
+    checked = run("topics", "alter", topic, "--partitions", "5", "--validate-only").stdout.decode()
+    assert checked == f"{topic} could be given 5 partitions\n"
+    assert run("topics", "alter", topic, "-p", "5").stdout.decode() == f"{topic} has 5 partitions\n"
+    described = json.loads(run("topics", "describe", topic, "-o", "json").stdout)[0]
+    assert [partition["partition"] for partition in described["partitions"]] == [0, 1, 2, 3, 4]
+    assert b"INVALID_PARTITIONS" in run("topics", "alter", topic, "-p", "5", code=1).stderr
+    assert b"UNKNOWN_TOPIC_OR_PARTITION" in run("topics", "alter", "nobody", "-p", "5", code=1).stderr
+
+
+def _configs(run: Run, *arguments: str) -> dict[str, dict[str, object]]:
+    (told,) = json.loads(run("configs", "describe", *arguments, "-o", "json").stdout)
+    return {config["name"]: config for config in told["configs"]}
+
+
+def test_configs_of_a_topic(run: Run, topic: str) -> None:
+    assert _configs(run, "topics", topic) == {}
+    run(
+        "configs",
+        "alter",
+        "topics",
+        topic,
+        "--set",
+        "retention.ms=5000",
+        "--append",
+        "cleanup.policy=compact",
+    )
+    found = _configs(run, "topics", topic)
+    assert {name: (config["value"], config["source"]) for name, config in found.items()} == {
+        "cleanup.policy": ("delete,compact", "topic"),
+        "retention.ms": ("5000", "topic"),
+    }
+    described = json.loads(run("topics", "describe", topic, "-o", "json").stdout)[0]
+    assert described["configs"] == {"cleanup.policy": "delete,compact", "retention.ms": "5000"}
+    run(
+        "configs", "alter", "topics", topic, "--delete", "retention.ms", "--subtract", "cleanup.policy=delete"
+    )
+    assert {name: config["value"] for name, config in _configs(run, "topics", topic).items()} == {
+        "cleanup.policy": "compact"
+    }
+    every = _configs(run, "topics", topic, "--all")
+    assert every["retention.ms"]["source"] == "default"
+    one = _configs(run, "topics", topic, "-k", "segment.bytes", "--documentation")
+    assert list(one) == ["segment.bytes"]
+    assert (one["segment.bytes"]["type"], one["segment.bytes"]["value"]) == ("int", "1073741824")
+    assert one["segment.bytes"]["documentation"]
+
+
+def test_configs_that_do_not_fit_change_nothing(run: Run, topic: str) -> None:
+    wrong = run("configs", "alter", "topics", topic, "--set", "retention.ms=1", "--set", "x=y", code=1)
+    assert b"INVALID_CONFIG" in wrong.stderr
+    run("configs", "alter", "topics", topic, "--set", "retention.ms=1", "--validate-only")
+    assert _configs(run, "topics", topic) == {}
+    assert b"UNKNOWN_TOPIC_OR_PARTITION" in run("configs", "describe", "topics", "nobody", code=1).stderr
+    assert b"there is no broker 77" in run("configs", "describe", "brokers", "77", code=1).stderr
+
+
+def test_configs_of_brokers_and_where_they_come_from(run: Run) -> None:
+    run("configs", "alter", "brokers", "--default", "--set", "log.cleaner.backoff.ms=15001")
+    run("configs", "alter", "brokers", "1", "--set", "log.cleaner.backoff.ms=15002")
+    every = _configs(run, "brokers", "1", "--all")
+    changed = every["log.cleaner.backoff.ms"]
+    assert (changed["value"], changed["source"], changed["read_only"]) == ("15002", "broker", False)
+    synonyms = changed["synonyms"]
+    assert isinstance(synonyms, list)
+    assert [synonym["source"] for synonym in synonyms] == ["broker", "all brokers", "default"]
+    assert (every["node.id"]["source"], every["node.id"]["read_only"]) == ("static", True)
+    run("configs", "alter", "brokers", "1", "--delete", "log.cleaner.backoff.ms")
+    assert _configs(run, "brokers", "1")["log.cleaner.backoff.ms"]["source"] == "all brokers"
+    run("configs", "alter", "brokers", "--default", "--delete", "log.cleaner.backoff.ms")
+    assert "log.cleaner.backoff.ms" not in _configs(run, "brokers", "--default")
+
+
+def test_configs_of_groups_and_what_is_listed(run: Run, topic: str) -> None:
+    group = f"group-{topic}"
+    run("configs", "alter", "groups", group, "--set", "consumer.session.timeout.ms=50000")
+    assert _configs(run, "groups", group)["consumer.session.timeout.ms"]["source"] == "group"
+    listed = json.loads(run("configs", "list", "-o", "json").stdout)
+    for kind, name in (("topics", topic), ("brokers", "1"), ("groups", group)):
+        assert {"type": kind, "name": name} in listed
+    run("configs", "alter", "groups", group, "--delete", "consumer.session.timeout.ms")
+
+
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_lines_come_back_in_order_for_each_key(run: Run, topic: str, codec: str) -> None:
     lines = [b"key%d:line %d \xff" % (number % 7, number) for number in range(5000)]

@@ -16,11 +16,12 @@ from barnabas.cli.client.errors import ClientError
 from barnabas.cli.main import EXIT_FAILURE, EXIT_INTERRUPTED
 
 _COMMANDS = {
+    "configs": ("barnabas.cli.configs", "List, describe and alter configuration."),
     "consume": ("barnabas.cli.consume", "Read records of a topic."),
     "dump-log": ("barnabas.cli.dump_log", "Show and check the files of a log."),
     "produce": ("barnabas.cli.produce", "Write records to a topic."),
     "serve": ("barnabas.cli.serve_command", "Run a broker."),
-    "topics": ("barnabas.cli.topics", "List, create, describe and delete topics."),
+    "topics": ("barnabas.cli.topics", "List, create, describe, alter and delete topics."),
 }
 
 
@@ -78,6 +79,7 @@ def root() -> None:
     Examples:
       barnabas serve --ephemeral
       barnabas topics create orders --partitions 3
+      barnabas configs alter topics orders --set retention.ms=86400000
       echo hello | barnabas produce orders
       barnabas consume orders --from-beginning --exit-at-end
 

@@ -1,4 +1,4 @@
-"""`barnabas topics`: list, create, describe and delete."""
+"""`barnabas topics`: list, create, describe, alter and delete."""
 
 from typing import Any
 
@@ -6,18 +6,19 @@ import click
 
 from barnabas.base.errors import ErrorCode
 from barnabas.base.uuids import uuid_text
-from barnabas.cli.client import admin
+from barnabas.cli.client import admin, configs
 from barnabas.cli.client.cluster import Cluster, TopicInfo
 from barnabas.cli.client.errors import BrokerError
 from barnabas.cli.options import KeyValue, TopicName, bootstrap_option, connect, output_option
 from barnabas.cli.output import Column, print_json, print_table
+from barnabas.metadata.image_types import ConfigResourceType
 
 Bootstrap = list[tuple[str, int]]
 
 
 @click.group()
 def command() -> None:
-    """List, create, describe and delete topics."""
+    """List, create, describe, alter and delete topics."""
 
 
 @command.command("list")
@@ -55,7 +56,7 @@ def _summary(topic: TopicInfo) -> dict[str, Any]:
     metavar="N",
     help="Default: the broker's default.replication.factor.",
 )
-@click.option("--config", "-c", "configs", type=KeyValue(), multiple=True, help="A topic configuration.")
+@click.option("--config", "-c", "given", type=KeyValue(), multiple=True, help="A topic configuration.")
 @click.option("--if-not-exists", is_flag=True, help="A topic of that name is fine.")
 @click.option("--validate-only", is_flag=True, help="Check, and create nothing.")
 @bootstrap_option
@@ -65,7 +66,7 @@ def create(
     topic: str,
     partitions: int | None,
     replication_factor: int | None,
-    configs: tuple[tuple[str, str], ...],
+    given: tuple[tuple[str, str], ...],
     if_not_exists: bool,
     validate_only: bool,
     bootstrap_server: Bootstrap,
@@ -87,7 +88,7 @@ def create(
                 topic,
                 partitions=partitions or -1,
                 replication_factor=replication_factor or -1,
-                configs=dict(configs),
+                configs=dict(given),
                 validate_only=validate_only,
             )
         except BrokerError as error:
@@ -100,6 +101,47 @@ def create(
         click.echo(f"{topic} could be created")
     else:
         click.echo(f"created {topic}" if created else f"{topic} exists already")
+
+
+@command.command()
+@click.argument("topic", type=TopicName())
+@click.option(
+    "--partitions",
+    "-p",
+    type=click.IntRange(1),
+    required=True,
+    metavar="N",
+    help="How many partitions it has afterwards.",
+)
+@click.option("--validate-only", is_flag=True, help="Check, and change nothing.")
+@bootstrap_option
+@output_option
+def alter(
+    *,
+    topic: str,
+    partitions: int,
+    validate_only: bool,
+    bootstrap_server: Bootstrap,
+    timeout: float,
+    output: str,
+) -> None:
+    """Give TOPIC more partitions; fewer is impossible.
+
+    Keyed records written from then on may go to other partitions than before. The configuration of a
+    topic is altered by `barnabas configs alter topics`.
+
+    \b
+    Example:
+      barnabas topics alter orders --partitions 12
+    """
+    with connect(bootstrap_server, timeout) as cluster:
+        admin.create_partitions(cluster, topic, partitions, validate_only=validate_only)
+    if output == "json":
+        print_json({"name": topic, "partitions": partitions, "altered": not validate_only})
+    elif validate_only:
+        click.echo(f"{topic} could be given {partitions} partitions")
+    else:
+        click.echo(f"{topic} has {partitions} partitions")
 
 
 @command.command()
@@ -153,14 +195,15 @@ def _describe(cluster: Cluster, topic: TopicInfo) -> dict[str, Any]:
     led = [partition.partition for partition in topic.partitions if partition.leader >= 0]
     starts = admin.list_offsets(cluster, topic.name, led, admin.EARLIEST)
     ends = admin.list_offsets(cluster, topic.name, led, admin.LATEST)
-    configs = admin.topic_configs(cluster, topic.name)
+    topic_resource = configs.Resource(kind=ConfigResourceType.TOPIC, name=topic.name)
+    found = configs.describe_if_possible(cluster, topic_resource)
     return {
         "name": topic.name,
         "topic_id": uuid_text(topic.topic_id),
         "internal": topic.internal,
         "configs": None
-        if configs is None
-        else {entry.name: entry.value for entry in configs if entry.set_on_topic},
+        if found is None
+        else {config.name: config.value for config in found if config.is_altered(topic_resource.kind)},
         "partitions": [
             {
                 "partition": partition.partition,
@@ -189,8 +232,8 @@ _DESCRIBE_COLUMNS = (
 
 
 def _print_description(topic: dict[str, Any]) -> None:
-    configs = topic["configs"] or {}
-    shown = " ".join(f"{name}={value}" for name, value in sorted(configs.items()))
+    altered = topic["configs"] or {}
+    shown = " ".join(f"{name}={value}" for name, value in sorted(altered.items()))
     title = f"{topic['name']}  id {topic['topic_id']}" + (f"  {shown}" if shown else "")
     rows = [
         [

@@ -23,7 +23,8 @@ def test_version() -> None:
     "line",
     [
         *("", "serve", "produce", "consume", "dump-log"),
-        *("topics", "topics list", "topics create", "topics describe", "topics delete"),
+        *("topics", "topics list", "topics create", "topics describe", "topics alter", "topics delete"),
+        *("configs", "configs list", "configs describe", "configs alter"),
     ],
 )
 def test_every_command_has_help(line: str) -> None:
@@ -40,6 +41,18 @@ def test_every_command_has_help(line: str) -> None:
         "topics create t --partitions 0",
         "topics create t --config nonsense",
         "topics list -b [::1",
+        "topics alter t",
+        "topics alter t --partitions 0",
+        "configs list everything",
+        "configs describe",
+        "configs describe brokers one",
+        "configs describe brokers 1 --default",
+        "configs describe topics --default",
+        "configs alter topics --set a=b",
+        "configs alter topics t u --set a=b",
+        "configs alter topics t",
+        "configs alter topics t --set a",
+        "configs alter topics t --set a=b --delete a",
         "produce t --acks 2",
         "produce t --acks 1 --idempotent",
         "produce t --delimiter \\q",
@@ -58,7 +71,9 @@ def test_wrong_calls_exit_with_2(line: str) -> None:
     assert "Error: " in result.output
 
 
-@pytest.mark.parametrize("line", ["topics list", "produce t", "consume t"])
+@pytest.mark.parametrize(
+    "line", ["topics list", "produce t", "consume t", "configs list", "configs describe topics t"]
+)
 def test_an_unreachable_broker_is_one_line_and_1(line: str) -> None:
     result = CliRunner().invoke(root, [*line.split(), *UNREACHABLE])
     assert result.exit_code == 1

@@ -1,35 +1,23 @@
-"""Creating and deleting topics, and asking for offsets and configurations."""
+"""Creating, growing and deleting topics, and asking for offsets."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from barnabas.base.dataclass import dataclass
-from barnabas.base.errors import ErrorCode
 from barnabas.cli.client.cluster import Cluster
-from barnabas.cli.client.errors import BrokerError, UnsupportedByBrokerError
+from barnabas.cli.client.errors import BrokerError
 from barnabas.protocol import messages
 
 LIST_OFFSETS = 2
 CREATE_TOPICS = 19
 DELETE_TOPICS = 20
-DESCRIBE_CONFIGS = 32
+CREATE_PARTITIONS = 37
 
 LATEST = -1
 EARLIEST = -2
 MAX_TIMESTAMP = -3
 
-_RESOURCE_TOPIC = 2
 _EXTRA_WAIT_S = 5.0
 _DELETE_BY_STATE = 6
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigEntry:
-    """One configuration of a topic, and whether the topic itself set it."""
-
-    name: str
-    value: str | None
-    set_on_topic: bool
 
 
 def create_topic(
@@ -92,6 +80,32 @@ def delete_topic(cluster: Cluster, name: str) -> None:
     cluster.forget_topic(name)
 
 
+def create_partitions(cluster: Cluster, name: str, count: int, *, validate_only: bool = False) -> None:
+    """Grow a topic (KIP-195).
+
+    Args:
+        count: of all partitions afterwards, not of the new ones.
+
+    Raises:
+        BrokerError: INVALID_PARTITIONS when it has as many or more, UNKNOWN_TOPIC_OR_PARTITION ...
+    """
+
+    def check(response: Any) -> None:
+        for result in response.results:
+            if result.error_code:
+                raise BrokerError(result.error_code, f"topic {name}", result.error_message)
+
+    request = messages.CreatePartitionsRequest(
+        topics=[
+            messages.CreatePartitionsRequestCreatePartitionsTopic(name=name, count=count, assignments=None)
+        ],
+        timeout_ms=int(cluster.timeout_s * 1000),
+        validate_only=validate_only,
+    )
+    cluster.request_controller(CREATE_PARTITIONS, request, check, _EXTRA_WAIT_S)
+    cluster.forget_topic(name)
+
+
 def list_offsets(
     cluster: Cluster,
     topic: str,
@@ -148,27 +162,3 @@ def _offsets_from(
         if answer.error_code:
             raise BrokerError(answer.error_code, f"{topic}-{answer.partition_index}")
     return {answer.partition_index: answer.offset for answer in answers}
-
-
-def topic_configs(cluster: Cluster, topic: str) -> list[ConfigEntry] | None:
-    """Return a topic's configuration; None when the broker cannot be asked for it."""
-    request = messages.DescribeConfigsRequest(
-        resources=[
-            messages.DescribeConfigsRequestDescribeConfigsResource(
-                resource_type=_RESOURCE_TOPIC, resource_name=topic, configuration_keys=None
-            )
-        ]
-    )
-    try:
-        response = cluster.request_any(DESCRIBE_CONFIGS, request)
-    except UnsupportedByBrokerError:
-        return None
-    result = response.results[0]
-    if result.error_code == ErrorCode.UNSUPPORTED_VERSION:
-        return None
-    if result.error_code:
-        raise BrokerError(result.error_code, f"configuration of {topic}", result.error_message)
-    return [
-        ConfigEntry(name=entry.name, value=entry.value, set_on_topic=entry.config_source == 1)
-        for entry in result.configs
-    ]
