@@ -22,6 +22,8 @@ _T = TypeVar("_T")
 
 _MISSING: Final[Any] = object()
 
+_SHARED: Final = (list, dict, set)
+
 _LOOPS_MAX: Final = 20
 """How often `__init__` loops before it is compiled, which takes as long as about 100 loops."""
 
@@ -76,12 +78,13 @@ def dataclass(
     def decorate(cls: type[_T]) -> type[_T]:
         own = _own_fields(cls, kw_only=kw_only)
         inherited = {item.name: item for base in reversed(cls.__mro__[1:]) for item in _fields_of(base)}
-        made = _with_slots(cls, own, [name for name in own if name not in inherited])
+        every = tuple((inherited | own).values())
+        _check_order(cls, every)
+        members = _members(every, frozen=frozen, kw_only=kw_only)
+        slots = tuple(name for name in own if name not in inherited)
+        made = _made_anew(cls, members | {"__slots__": slots}, leaving_out=own)
         for name, item in own.items():
             item.store = inherited[name].store if name in inherited else made.__dict__[name].__set__
-        every = tuple((inherited | own).values())
-        _check_order(made, every)
-        _add_members(made, every, frozen=frozen, kw_only=kw_only)
         return made
 
     return decorate
@@ -126,21 +129,26 @@ def _own_fields(cls: type, *, kw_only: bool) -> dict[str, Field]:
             item.name = name
         else:
             item = Field(name, default=given, default_factory=None)
-        if isinstance(item.default, list | dict | set):
+        if isinstance(item.default, _SHARED):
             raise ValueError(f"{cls.__name__}.{name}: all instances would share this default")
         item.kw_only = kw_only
         own[name] = item
     return own
 
 
-def _with_slots(cls: type[_T], own: Mapping[str, Field], slots: list[str]) -> type[_T]:
-    """Return the class anew: slots can only be given when a class is made, and defaults would hide them."""
-    body = {
+def _made_anew(cls: type[_T], members: dict[str, Any], *, leaving_out: Mapping[str, Field]) -> type[_T]:
+    """Return the class with more members, of which those written in the class are the stronger.
+
+    Slots can only be given when a class is made; and setting a method such as __eq__ later costs as much as
+    making the class, since the interpreter looks through its table of methods each time.
+    """
+    body = members | {
         name: value
         for name, value in cls.__dict__.items()
-        if name not in own and name not in ("__dict__", "__weakref__")
+        if name not in leaving_out and name not in ("__dict__", "__weakref__")
     }
-    body["__slots__"] = tuple(slots)
+    if cls.__dict__.get("__hash__") is None and "__hash__" in members:
+        body["__hash__"] = members["__hash__"]  # the None that Python puts beside an __eq__
     body["__qualname__"] = cls.__qualname__
     metaclass: Any = type(cls)
     return cast("type[_T]", metaclass(cls.__name__, cls.__bases__, body))
@@ -157,7 +165,7 @@ def _check_order(cls: type, every: tuple[Field, ...]) -> None:
             raise TypeError(f"{cls.__name__}.{item.name} without a default follows {optional} with one")
 
 
-def _add_members(cls: type, every: tuple[Field, ...], *, frozen: bool, kw_only: bool) -> None:
+def _members(every: tuple[Field, ...], *, frozen: bool, kw_only: bool) -> dict[str, Any]:
     names = tuple(item.name for item in every)
     values = _values_getter(names)
 
@@ -176,7 +184,7 @@ def _add_members(cls: type, every: tuple[Field, ...], *, frozen: bool, kw_only: 
     members: dict[str, Any] = {
         "__data_fields__": every,
         "__match_args__": () if kw_only else names,
-        "__init__": _looping_init(cls, every, frozen=frozen),
+        "__init__": _looping_init(every, frozen=frozen),
         "__eq__": equal,
         "__repr__": text,
     }
@@ -187,13 +195,7 @@ def _add_members(cls: type, every: tuple[Field, ...], *, frozen: bool, kw_only: 
             "__delattr__": _refuse_delete,
             "__setstate__": _set_state,
         }
-    written = cls.__dict__
-    for name, member in members.items():
-        # Python itself puts a __hash__ of None into a class that writes an __eq__.
-        if written.get(name) is None:
-            setattr(cls, name, member)
-    if not frozen and "__hash__" not in written:
-        cls.__hash__ = None  # type: ignore[assignment]
+    return members
 
 
 def _values_getter(names: tuple[str, ...]) -> Callable[[object], Any]:
@@ -205,37 +207,36 @@ def _values_getter(names: tuple[str, ...]) -> Callable[[object], Any]:
     return attrgetter(*names)
 
 
-def _looping_init(cls: type, every: tuple[Field, ...], *, frozen: bool) -> Callable[..., None]:
+def _looping_init(every: tuple[Field, ...], *, frozen: bool) -> Callable[..., None]:
     """Return an `__init__` for few instances, which replaces itself when they become many."""
-    plan = tuple((item.name, item.store, item.default, item.default_factory) for item in every)
-    post_init: Callable[[object], None] | None = getattr(cls, "__post_init__", None)
     loops = 0
 
     def init(self: object, /, *positional: Any, **named: Any) -> None:
         nonlocal loops
         loops += 1
-        if positional or loops > _LOOPS_MAX:
-            _compile_init(cls, every, frozen=frozen)(self, *positional, **named)
-            return
-        taken = 0
-        for name, store, default, default_factory in plan:
-            if name in named:
-                store(self, named[name])
-                taken += 1
-            elif default_factory is not None:
-                store(self, default_factory())
-            elif default is not _MISSING:
-                store(self, default)
-            else:
-                break  # and the compiled one says what is missing
-        else:
-            if taken == len(named):
-                if post_init is not None:
-                    post_init(self)
-                return
-        _compile_init(cls, every, frozen=frozen)(self, **named)
+        if positional or loops > _LOOPS_MAX or not _store_all(self, every, named):
+            owner = next(cls for cls in type(self).__mro__ if cls.__dict__.get("__data_fields__") is every)
+            _compile_init(owner, every, frozen=frozen)(self, *positional, **named)
+        elif hasattr(self, "__post_init__"):
+            self.__post_init__()
 
     return init
+
+
+def _store_all(self: object, every: tuple[Field, ...], named: Mapping[str, Any]) -> bool:
+    """Store each field's value; False when an argument is missing or left over."""
+    taken = 0
+    for item in every:
+        if item.name in named:
+            item.store(self, named[item.name])
+            taken += 1
+        elif item.default_factory is not None:
+            item.store(self, item.default_factory())
+        elif item.default is not _MISSING:
+            item.store(self, item.default)
+        else:
+            return False
+    return taken == len(named)
 
 
 def _compile_init(cls: type, every: tuple[Field, ...], *, frozen: bool) -> Callable[..., None]:
