@@ -446,6 +446,8 @@ class LogSegment:
     def next_offset(self) -> int:
         """Return the offset behind the last batch, by walking the headers behind the last index entry."""
         offset = self.base_offset
+        if not self.size:
+            return offset  # most partitions of many are empty: their indexes need not be read to know
         start = self.offset_index.last_entry()[1]
         for head in batch_scan.read_heads(self.leased.file, start, self.size):
             offset = head.last_offset + 1
