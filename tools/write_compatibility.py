@@ -1,0 +1,184 @@
+"""Write docs/compatibility.md from a run of the interop suite.
+
+    python tools/write_compatibility.py [RESULTS]
+
+RESULTS is a JUnit file of such a run (`pytest tests/interop --junitxml=RESULTS`); without one the suite is
+run first. Only what passed is written down; a test that failed or was skipped stops the writing, because a
+table with holes would look like a table of what is not supported.
+"""
+
+import importlib
+import importlib.metadata
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "compatibility.md"
+INTEROP = ROOT / "tests" / "interop"
+SUITE = ("test_matrix.py", "test_kcat.py", "test_kafkajs.py")
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+_PARAMETERS = re.compile(r"(\w+)\[(.*)\]")
+
+HEAD = """# Compatibility
+
+What each client did with a broker of this repository in a run of the interop suite. Every field of every
+record is compared with what was sent: partition, offset, timestamp, key, value and headers, null apart
+from what is empty wherever the client itself keeps them apart; kcat carries text. Written by
+`tools/write_compatibility.py` from the run's results; do not edit it.
+
+"""
+
+NOTES = """
+*Written with* are the codecs it produced with, *read with* those it consumed; *read by* are the clients that
+read what it wrote. *Offsets* are the first, the last and those by time, and reading on from the middle.
+Consumers were given their partitions: groups are not there yet, so kafkajs, whose consumer needs them, only
+produces and administers.
+
+Kafka's own tools judge the files as well: `tests/interop/test_takeover.py` and
+`tests/interop/test_metadata_takeover.py` let Apache Kafka 4.4 run on a directory of ours and back. How to run
+all this is in [testing.md](testing.md).
+"""
+
+_WITHOUT_IDEMPOTENCE = "kafka-go"
+"""Has no idempotent producer; the suite has it send with acks=all instead."""
+
+
+class Row:
+    """What one client did."""
+
+    def __init__(self) -> None:
+        self.written: set[str] = set()
+        self.read: set[str] = set()
+        self.readers: set[str] = set()
+        self.acks: set[str] = set()
+        self.also: set[str] = set()
+
+
+def versions() -> dict[str, str]:
+    """Return each client's name in the suite -> what to call it, with its version."""
+    go = (INTEROP / "go" / "go.mod").read_text()
+    node = {
+        name: version
+        for package in (INTEROP / "node").glob("*.package.json")
+        for name, version in json.loads(package.read_text())["dependencies"].items()
+    }
+    kafka = re.search(r"<kafka\.version>([^<]+)", (ROOT / "tests" / "oracle" / "pom.xml").read_text())
+    assert kafka is not None
+
+    def module(path: str) -> str:
+        found = re.search(rf"{re.escape(path)} v(\S+)", go)
+        assert found is not None, f"go.mod does not name {path}"
+        return found[1]
+
+    confluent = importlib.import_module("confluent_kafka")
+    return {
+        "librdkafka": f"confluent-kafka {importlib.metadata.version('confluent-kafka')} "
+        f"(librdkafka {confluent.libversion()[0]})",
+        "java": f"kafka-clients {kafka[1]} (Java)",
+        "kafka-python": f"kafka-python {importlib.metadata.version('kafka-python')}",
+        "aiokafka": f"aiokafka {importlib.metadata.version('aiokafka')}",
+        "franz-go": f"franz-go {module('github.com/twmb/franz-go')}",
+        "sarama": f"sarama {module('github.com/IBM/sarama')}",
+        "kafka-go": f"segmentio kafka-go {module('github.com/segmentio/kafka-go')}",
+        "confluent-js": f"@confluentinc/kafka-javascript {node['@confluentinc/kafka-javascript']}",
+        "kafkajs": f"kafkajs {node['kafkajs']}",
+        "kcat": f"kcat {_kcat_version()}",
+    }
+
+
+def _kcat_version() -> str:
+    program = shutil.which("kcat")
+    assert program is not None, "there is no kcat"
+    said = subprocess.run([program, "-V"], capture_output=True, text=True, check=True)
+    found = re.search(r"Version (\S+) .*?librdkafka ([\d.]+)", said.stdout + said.stderr)
+    return f"{found[1]} (librdkafka {found[2]})" if found else "of an unknown version"
+
+
+def rows_of(results: Path) -> dict[str, Row]:
+    """Return client -> what it did; raise SystemExit when a test of the suite did not pass."""
+    rows: dict[str, Row] = {}
+    for case in ElementTree.parse(results).iter("testcase"):
+        file = case.get("classname", "").rpartition(".")[2]
+        if f"{file}.py" not in SUITE:
+            continue
+        if any(case.find(tag) is not None for tag in ("failure", "error", "skipped")):
+            raise SystemExit(f"{case.get('name')} did not pass: no table is written")
+        found = {one.get("name"): one.get("value", "") for one in case.iter("property")}
+        if "matrix_producer" in found:
+            codec = found["matrix_codec"]
+            producer = rows.setdefault(found["matrix_producer"], Row())
+            producer.written.add(codec)
+            for consumer in found["matrix_consumers"].split(","):
+                rows.setdefault(consumer, Row()).read.add(codec)
+                producer.readers.add(consumer)
+            continue
+        _note(rows, file, case.get("name", ""))
+    return rows
+
+
+def _note(rows: dict[str, Row], file: str, name: str) -> None:
+    parts = _PARAMETERS.match(name)
+    test, parameters = (parts[1], parts[2]) if parts else (name, "")
+    if file == "test_kafkajs":
+        row = rows.setdefault("kafkajs", Row())
+        if test == "test_acks":
+            row.acks.add(f"acks={'all' if parameters == '-1' else parameters}")
+        row.also.add({"test_offsets_by_time": "offsets", "test_administration": "admin"}.get(test, ""))
+    elif file == "test_kcat":
+        rows.setdefault("kcat", Row()).also.update(("offsets", "metadata"))
+    elif test == "test_acks":
+        client = next(name for name in versions() if parameters.startswith(name + "-"))
+        acks = parameters.removeprefix(client + "-")
+        if (client, acks) != (_WITHOUT_IDEMPOTENCE, "idempotent"):
+            rows.setdefault(client, Row()).acks.add(acks)
+    elif test == "test_offsets_and_reading_from_the_middle":
+        rows.setdefault(parameters, Row()).also.add("offsets")
+
+
+def page(rows: dict[str, Row], named: dict[str, str]) -> str:
+    """Return the page."""
+    lines = ["| client | written with | read with | read by | acks | also |", "|---|---|---|---|---|---|"]
+    for name, title in named.items():
+        row = rows[name]
+        cells = [
+            title,
+            _codecs(row.written),
+            _codecs(row.read),
+            ", ".join(sorted(row.readers)),
+            ", ".join(sorted(row.acks)),
+            ", ".join(sorted(row.also - {""})),
+        ]
+        lines.append("| " + " | ".join(cell or "-" for cell in cells) + " |")
+    return HEAD + "\n".join(lines) + "\n" + NOTES
+
+
+def _codecs(found: set[str]) -> str:
+    return "all" if found == set(CODECS) else ", ".join(codec for codec in CODECS if codec in found)
+
+
+def main(arguments: list[str]) -> int:
+    if arguments:
+        results = Path(arguments[0])
+        PAGE.write_text(page(rows_of(results), versions()))
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder) / "results.xml"
+        files = [str(INTEROP / name) for name in SUITE]
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *files, f"--junitxml={results}"], cwd=ROOT, check=False
+        )
+        if done.returncode:
+            return done.returncode
+        PAGE.write_text(page(rows_of(results), versions()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
