@@ -56,6 +56,17 @@ ALLOWED: Final = (
             "log.dirs",
         )
     ),
+    *(
+        Allowed(reason=reason, api=api, path="responses[].error_message", scenario=scenario)
+        for api in ("AlterConfigs", "IncrementalAlterConfigs")
+        for scenario, reason in (
+            ("*-bad-overrides", "Apache Kafka shows the words of a Java exception."),
+            (
+                "*-other-listeners",
+                "Listeners stay as they are while this broker runs, whatever is asked for.",
+            ),
+        )
+    ),
     Allowed(reason="A time.", api="DescribeQuorum", path="*_timestamp"),
     Allowed(
         reason="How often it was led before, and how much was said.",

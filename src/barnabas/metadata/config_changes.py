@@ -12,6 +12,7 @@ from typing import Final
 
 from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.metadata.broker_config_checks import check_broker_configs
 from barnabas.metadata.config_definitions import (
     BROKER,
     CLIENT_METRICS,
@@ -244,10 +245,20 @@ def _check_resource(
         case ConfigResourceType.BROKER:
             validate_broker_configs(after, per_broker=bool(resource[1]))
             _check_elr(resource[1], before, after, context)
+            changed = [n for n in dict.fromkeys((*before, *after)) if before.get(n) != after.get(n)]
+            check_broker_configs(changed, context.brokers, _brokers_after(resource[1], after, context))
         case ConfigResourceType.GROUP:
             validate_group_configs(after, context.brokers)
         case _:
             validate_client_metrics(after)
+
+
+def _brokers_after(name: str, after: Mapping[str, str], context: ConfigContext) -> BrokerConfigs:
+    """Return what is set for this broker when the configs of it, or of all, are `after`."""
+    now = context.brokers
+    return BrokerConfigs(
+        broker=after if name else now.broker, cluster=now.cluster if name else after, static=now.static
+    )
 
 
 def _check_elr(
