@@ -52,7 +52,7 @@ def _describe(
     result = messages.DescribeLogDirsResponseDescribeLogDirsResult(
         log_dir=directory.path, total_bytes=_UNKNOWN, usable_bytes=_UNKNOWN
     )
-    result.is_cordoned = directory.path in context.services.cordoned_log_dirs
+    result.is_cordoned = directory.cordoned
     if not directory.online:
         result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
         return result

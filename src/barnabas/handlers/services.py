@@ -37,7 +37,6 @@ class Services:
         rack: `broker.rack`, None when unset.
         advertised: where clients are told to connect, by the name of the listener they came in on.
         advertised_apis: api key -> versions that ApiVersions tells.
-        cordoned_log_dirs: paths that get no new replicas (KIP-1066).
     """
 
     cluster_id: str
@@ -52,4 +51,3 @@ class Services:
     settings: HandlerSettings
     advertised_apis: Mapping[int, range]
     advertised: dict[str, Endpoint] = field(default_factory=dict)
-    cordoned_log_dirs: frozenset[str] = frozenset()

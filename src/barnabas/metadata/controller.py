@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from barnabas.base.clock import Clock
+from barnabas.base.dataclass import replace
 from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.uuids import NULL_UUID, random_uuid
@@ -37,6 +38,7 @@ from barnabas.metadata.image import (
 from barnabas.metadata.metadata_log import MetadataLog
 from barnabas.metadata.node_records import (
     NodeIdentity,
+    cordon_record,
     election_records,
     farewell_records,
     first_records,
@@ -455,6 +457,18 @@ class Controller:
         )
         self.commit(records)
         return results
+
+    def cordon(self, log_dirs: Sequence[bytes]) -> None:
+        """Register which log directories get no new replicas; with all, no topic can be made (KIP-1066).
+
+        Args:
+            log_dirs: directory ids.
+        """
+        cordoned = tuple(one for one in self._node.log_dirs if one in log_dirs)
+        self._placement = replace(self._placement, is_cordoned=len(cordoned) == len(self._node.log_dirs))
+        registered = self.image.brokers[self._node.node_id].cordoned_log_dirs
+        if registered is not None and registered != cordoned:
+            self.commit([cordon_record(self._node, self.broker_epoch, cordoned)])
 
     def unregister_broker(self, broker_id: int) -> None:
         """Forget a broker that is gone.

@@ -104,15 +104,20 @@ def registration_records(
     )
     records.append(register_broker_record(registration, metadata_version))
     if metadata_version >= CORDONED_SINCE:
-        change = messages.BrokerRegistrationChangeRecord(
-            broker_id=node.node_id, broker_epoch=broker_epoch, cordoned_log_dirs=[]
-        )
-        records.append(VersionedRecord(change, 3))
+        records.append(cordon_record(node, broker_epoch, ()))
     change = messages.BrokerRegistrationChangeRecord(
         broker_id=node.node_id, broker_epoch=broker_epoch, fenced=-1
     )
     records.append(VersionedRecord(change))
     return records, broker_epoch
+
+
+def cordon_record(node: NodeIdentity, broker_epoch: int, log_dirs: Sequence[bytes]) -> VersionedRecord:
+    """Return the record that says which log directories get no new replicas (KIP-1066)."""
+    change = messages.BrokerRegistrationChangeRecord(
+        broker_id=node.node_id, broker_epoch=broker_epoch, cordoned_log_dirs=list(log_dirs)
+    )
+    return VersionedRecord(change, 3)
 
 
 def farewell_records(node: NodeIdentity, broker_epoch: int) -> list[VersionedRecord]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from barnabas.base.dataclass import dataclass
+from barnabas.base.dataclass import dataclass, replace
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.metadata.image import MetadataImage, PartitionImage
 from barnabas.metadata.records import VersionedRecord
@@ -74,7 +74,7 @@ def _plan(
         )
     if wanted.replicas is None:
         return _cancel(partition, topic.topic_id, image)
-    validate_assignment(wanted.replicas, placement)
+    validate_assignment(wanted.replicas, replace(placement, is_cordoned=False))
     before, after = len(partition.replicas), len(wanted.replicas)
     if before != after and not may_change_factor:
         raise ApiError(

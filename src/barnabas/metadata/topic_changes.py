@@ -30,6 +30,8 @@ PARTITIONS_PER_REQUEST_MAX: Final = 10_000
 RECORDS_PER_REQUEST_MAX: Final = 10_000
 """What one request may write: it goes to disk and takes effect as a whole."""
 
+_ALL_CORDONED: Final = "All brokers are currently fenced, or have all their log directories cordoned."
+
 METADATA_TOPIC: Final = "__cluster_metadata"
 
 
@@ -97,10 +99,12 @@ class Placement:
 
     Args:
         directory: the id of the log directory, or DIRECTORY_UNASSIGNED when there are several.
+        is_cordoned: no log directory may get new replicas (KIP-1066).
     """
 
     node_id: int
     directory: bytes = DIRECTORY_UNASSIGNED
+    is_cordoned: bool = False
 
 
 def plan_topic(
@@ -193,6 +197,11 @@ def _size(creation: TopicCreation, brokers: BrokerConfigs, placement: Placement)
         count = _broker_number(brokers, "num.partitions")
     if factor == -1:
         factor = _broker_number(brokers, "default.replication.factor")
+    if placement.is_cordoned:
+        raise ApiError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"Unable to replicate the partition {factor} time(s): {_ALL_CORDONED}",
+        )
     if factor > 1:
         raise ApiError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
@@ -246,6 +255,11 @@ def validate_assignment(replicas: Sequence[int], placement: Placement) -> None:
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"{what} broker {broker}, but no such broker is registered.",
             )
+    if placement.is_cordoned:
+        raise ApiError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"{what} broker {placement.node_id}, but all its log directories are cordoned.",
+        )
 
 
 def plan_partitions(
@@ -278,6 +292,8 @@ def plan_partitions(
             )
         for replicas in growth.assignments:
             validate_assignment(replicas, placement)
+    elif placement.is_cordoned:
+        raise ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, _ALL_CORDONED)
     version = partition_record_version(image.metadata_version)
     return [
         partition_record(topic, new_partition(number, placement), version)

@@ -68,6 +68,7 @@ class Listener:
         "handler",
         "host",
         "is_polled",
+        "max_connections",
         "port",
         "traffic",
     )
@@ -83,6 +84,7 @@ class Listener:
         self.traffic = ListenerTraffic(config)
         self.accepted = 0
         self.is_polled = False
+        self.max_connections = config.max_connections
         self._socket = _bind(config)
         self.fd = self._socket.fileno()
         self.host, self.port = self._socket.getsockname()[:2]
@@ -90,7 +92,7 @@ class Listener:
     @property
     def is_full(self) -> bool:
         """Whether the listener's own max.connections is reached."""
-        return len(self.traffic.connections) >= self.config.max_connections
+        return len(self.traffic.connections) >= self.max_connections
 
     @property
     def is_open(self) -> bool:

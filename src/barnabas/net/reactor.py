@@ -123,6 +123,16 @@ class Reactor:
         self._poll_listeners()
         return listener
 
+    def limit_connections(self, limits: ConnectionLimits) -> None:
+        """Take over other limits for connections to come; those there stay. The idle time stays as it was."""
+        self._counts.limits = limits
+        self._poll_listeners()
+
+    def limit_listener(self, listener: Listener, max_connections: int) -> None:
+        """Take over another limit for the connections of one listener."""
+        listener.max_connections = max_connections
+        self._poll_listeners()
+
     # Calls
 
     def call_soon(self, callback: Callable[[], object]) -> None:

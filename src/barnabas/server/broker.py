@@ -32,6 +32,7 @@ from barnabas.net.listener import Listener, ListenError
 from barnabas.net.reactor import Reactor
 from barnabas.replica.manager import ReplicaManager
 from barnabas.server import component_configs as configs
+from barnabas.server.dynamic_configs import DynamicConfigs
 from barnabas.server.listeners import ListenerAddress, advertised_address, reach_warning
 from barnabas.server.settings import Settings
 from barnabas.storage.log_config import LogConfig
@@ -76,8 +77,10 @@ class Broker:
             complete_parked_fetches=settings.text("connections.parked.fetch") == "complete"
         )
         self._bound: list[ListenerAddress] = []
+        self._listeners: dict[str, Listener] = {}
         self._directory_ids: dict[str, bytes] = {}
         self._logs: LogManager
+        self._dynamic: DynamicConfigs
         self._log_configs: LogConfigs
         self._controller: Controller
         self._replicas: ReplicaManager
@@ -129,6 +132,7 @@ class Broker:
             listener = self._reactor.listen(
                 configs.listener_config(self._settings, address), self._dispatcher
             )
+            self._listeners[address.name] = listener
             self._bound.append(_bound_address(address, listener))
 
     def _load(self, progress: Callable[[str, int, int], None] | None) -> None:
@@ -190,6 +194,15 @@ class Broker:
         )
         self._replicas.start()
         self._logs.retention_high_watermark = self._replicas.partitions.high_watermark
+        self._dynamic = DynamicConfigs(
+            settings,
+            reactor=self._reactor,
+            listeners=self._listeners,
+            logs=self._logs,
+            controller=self._controller,
+            directory_ids=self._directory_ids,
+        )
+        self._dynamic.start()
         self._controller.subscribe(self._metadata_changed)
         self._dispatcher.services = Services(
             cluster_id=formatted.cluster_id,
@@ -248,6 +261,7 @@ class Broker:
 
     def _metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
         self._replicas.apply_delta(delta, image)
+        self._dynamic.changed(delta, self._reactor.call_soon)
         if len(self._directory_ids) > 1 and delta.partitions_changed:
             placed = dict(self._placed(delta.partitions_changed))
             if placed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from barnabas.handlers.services import HandlerSettings
+from barnabas.metadata.broker_config_checks import connections_per_ip
 from barnabas.metadata.image import Endpoint
 from barnabas.metadata.metadata_log import MetadataLogConfig
 from barnabas.net.listener_config import ConnectionLimits, FetchMode, ListenerConfig
@@ -26,16 +27,19 @@ def listener_config(settings: Settings, address: ListenerAddress) -> ListenerCon
         socket_send_buffer_bytes=settings.integer("socket.send.buffer.bytes"),
         socket_receive_buffer_bytes=settings.integer("socket.receive.buffer.bytes"),
         socket_listen_backlog_size=settings.integer("socket.listen.backlog.size"),
+        max_connections=listener_connections_max(settings, address.name),
     )
+
+
+def listener_connections_max(settings: Settings, listener: str) -> int:
+    """Return how many connections a listener may have by itself."""
+    own = settings.for_listener(listener, "max.connections")
+    return own if isinstance(own, int) else settings.integer("max.connections")
 
 
 def connection_limits(settings: Settings) -> ConnectionLimits:
     """Return the limits over all listeners."""
-    overrides = {}
-    for entry in (settings.text("max.connections.per.ip.overrides") or "").split(","):
-        host, _, limit = entry.strip().rpartition(":")
-        if host:
-            overrides[host] = int(limit)
+    overrides = connections_per_ip(settings.text("max.connections.per.ip.overrides") or "")
     return ConnectionLimits(
         max_connections=settings.integer("max.connections"),
         max_connections_per_ip=settings.integer("max.connections.per.ip"),

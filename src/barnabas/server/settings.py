@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from barnabas.base.logger import Logger
-from barnabas.metadata.config_definitions import BROKER, ConfigError
+from barnabas.metadata.config_definitions import BROKER, ConfigError, broker_definition
 from barnabas.metadata.config_types import ConfigValue, value_text
 from barnabas.metadata.java_properties import parse_properties
 from barnabas.server.listeners import (
@@ -78,6 +78,8 @@ class SettingSource(NamedTuple):
 
 
 DEFAULT: Final = SettingSource("default")
+_DYNAMIC_DEFAULT: Final = SettingSource("dynamic, for all brokers")
+_DYNAMIC: Final = SettingSource("dynamic, for this broker")
 
 
 class SettingEntry(NamedTuple):
@@ -155,6 +157,30 @@ class Settings:
         # The old name of node.id, which tools still look for; Apache Kafka keeps the two equal, too.
         values.setdefault("broker.id", values["node.id"])
         return values
+
+    def with_dynamic(self, cluster: Mapping[str, str], broker: Mapping[str, str]) -> Settings:
+        """Return the settings as dynamic configs change them: those for all brokers, then those for this one.
+
+        What is malformed, as a log of another broker may hold it, is left as it was.
+        """
+        values = dict(self._set)
+        for given, source in ((cluster, _DYNAMIC_DEFAULT), (broker, _DYNAMIC)):
+            for name, text in given.items():
+                definition = broker_definition(name)
+                if definition is None or not definition.dynamic:
+                    continue
+                try:
+                    definition.parse(text)
+                except ConfigError as error:
+                    _log.warning("a dynamic config is passed over: %s", error)
+                    continue
+                values[name] = (text, source)
+        return Settings(values)
+
+    def for_listener(self, listener: str, name: str) -> ConfigValue:
+        """Return what `listener.name.<listener>.<name>` sets; None when it sets nothing."""
+        given = self._set.get(f"{_LISTENER_PREFIX}{listener.lower()}.{name}")
+        return None if given is None else BROKER.parse(name, given[0])
 
     @property
     def node_id(self) -> int:

@@ -20,14 +20,18 @@ class LogDirectory:
         disk: the file system it lies on.
         path: where.
         on_failure: called once, when the directory goes offline.
+
+    Attributes:
+        cordoned: gets no new logs; those it has stay (KIP-1066).
     """
 
-    __slots__ = ("_on_failure", "disk", "failure", "path")
+    __slots__ = ("_on_failure", "cordoned", "disk", "failure", "path")
 
     def __init__(self, disk: Disk, path: str, on_failure: FailureListener | None = None) -> None:
         self.disk = disk
         self.path = path
         self.failure: OSError | None = None
+        self.cordoned = False
         self._on_failure = on_failure
 
     @property

@@ -69,6 +69,7 @@ class LogManager:
 
     Attributes:
         high_watermarks: as checkpointed before this start, by (topic, partition); an entry goes with its log.
+        config: replaced when the broker's configs change.
         logs: the open logs, by (topic, partition); not to be changed.
         unopened: logs on disk that could not be opened, with the reason; they are left as they are.
     """
@@ -89,14 +90,14 @@ class LogManager:
         self._clock = clock
         self._entropy = entropy
         self._config_for = config_for
-        self._config = config or LogManagerConfig()
+        self.config = config or LogManagerConfig()
         self._on_directory_failure = on_directory_failure
         self._flushes = FlushScheduler(run_blocking)
         self.directories = [LogDirectory(disk, path, self._directory_failed) for path in directories]
         self.logs: dict[TopicPartition, Log] = {}
         self.high_watermarks: dict[tuple[str, int], int] = {}
         self._locks: list[DiskFile] = []
-        self._cache = SegmentCache(self._config.sealed_index_bytes_max, self._config.sealed_files_max)
+        self._cache = SegmentCache(self.config.sealed_index_bytes_max, self.config.sealed_files_max)
         self._deletions = PendingDeletions(disk)
         self.unopened: dict[TopicPartition, str] = {}
         # What the checkpoints say of unopened logs, to say it again.
@@ -109,7 +110,7 @@ class LogManager:
         self.retention_high_watermark: Callable[[TopicPartition], int | None] = lambda _: None
 
     def _chores(self) -> list[tuple[str, int]]:
-        config = self._config
+        config = self.config
         return [
             ("recovery_points", config.flush_offset_checkpoint_interval_ms),
             ("log_starts", config.flush_start_offset_checkpoint_interval_ms),
@@ -188,7 +189,7 @@ class LogManager:
                     config=self._config_for(key.topic), clock=self._clock, cache=self._cache,
                     deletions=self._deletions, random_below=self._entropy.random_below, clean=clean,
                     recovery_point=recovery_points.get(key, 0), log_start_offset=starts.get(key, 0),
-                    producer_expiration_ms=self._config.producer_id_expiration_ms, progress=progress,
+                    producer_expiration_ms=self.config.producer_id_expiration_ms, progress=progress,
                 ).log  # fmt: skip
             except UnsupportedLogError as error:
                 # Its partition answers KAFKA_STORAGE_ERROR; it is left as it is, and the others go on.
@@ -259,12 +260,13 @@ class LogManager:
             directory=directory, path=f"{directory.path}/{key}", topic=topic, partition=partition,
             config=config, clock=self._clock, cache=self._cache, deletions=self._deletions,
             random_below=self._entropy.random_below, topic_id=topic_id,
-            producer_expiration_ms=self._config.producer_id_expiration_ms,
+            producer_expiration_ms=self.config.producer_id_expiration_ms,
         ).log  # fmt: skip
         self._add(key, made)
         return made
 
     def _directory_for_new_log(self, online: list[LogDirectory]) -> LogDirectory:
+        online = [directory for directory in online if not directory.cordoned] or online
         if len(online) == 1:
             return online[0]
         counts = dict.fromkeys(online, 0)

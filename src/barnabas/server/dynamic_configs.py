@@ -1,0 +1,87 @@
+"""Broker configs that change while the broker runs, brought to the parts that use them.
+
+Topics take theirs by themselves: replica makes each log's configuration anew, broker defaults included, when
+configs change. What is here is the rest: limits of connections, producer expiry, cordoned directories. Each
+change applies everything anew, since all of it is cheap and nothing can be forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from barnabas.base.dataclass import replace
+from barnabas.metadata.broker_config_checks import ALL_LOG_DIRS
+from barnabas.metadata.controller import Controller
+from barnabas.metadata.image import ConfigResourceType, MetadataDelta
+from barnabas.net.listener import Listener
+from barnabas.net.reactor import Reactor
+from barnabas.server import component_configs as configs
+from barnabas.server.settings import Settings
+from barnabas.storage.log_manager import LogManager
+
+
+class DynamicConfigs:
+    """Keeps a broker's parts in step with its dynamic configs.
+
+    Args:
+        settings: as they were read at start.
+        directory_ids: path -> id of each log directory.
+    """
+
+    __slots__ = ("_controller", "_directory_ids", "_listeners", "_logs", "_reactor", "_settings")
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        reactor: Reactor,
+        listeners: Mapping[str, Listener],
+        logs: LogManager,
+        controller: Controller,
+        directory_ids: Mapping[str, bytes],
+    ) -> None:
+        self._settings = settings
+        self._reactor = reactor
+        self._listeners = listeners
+        self._logs = logs
+        self._controller = controller
+        self._directory_ids = directory_ids
+
+    def changed(self, delta: MetadataDelta, call_soon: Callable[[Callable[[], None]], None]) -> None:
+        """Apply a change that touches broker configs.
+
+        Args:
+            call_soon: for what changes metadata itself, while this change is still being told to others.
+        """
+        if any(kind is ConfigResourceType.BROKER for kind, _ in delta.configs_changed):
+            self._apply()
+            call_soon(self._register_cordoned)
+
+    def start(self) -> None:
+        """Apply what was set before this start."""
+        self._apply()
+        self._register_cordoned()
+
+    def current(self) -> Settings:
+        """Return the settings as they are now."""
+        now = self._controller.broker_configs()
+        return self._settings.with_dynamic(now.cluster, now.broker)
+
+    def _apply(self) -> None:
+        now = self.current()
+        self._reactor.limit_connections(configs.connection_limits(now))
+        for name, listener in self._listeners.items():
+            self._reactor.limit_listener(listener, configs.listener_connections_max(now, name))
+        expiration_ms = now.integer("producer.id.expiration.ms")
+        if expiration_ms != self._logs.config.producer_id_expiration_ms:
+            self._logs.config = replace(self._logs.config, producer_id_expiration_ms=expiration_ms)
+            for log in self._logs.logs.values():
+                log.producers.expiration_ms = expiration_ms
+        cordoned = now.strings("cordoned.log.dirs")
+        for directory in self._logs.directories:
+            directory.cordoned = cordoned == [ALL_LOG_DIRS] or directory.path in cordoned
+
+    def _register_cordoned(self) -> None:
+        self._controller.cordon(
+            [self._directory_ids[one.path] for one in self._logs.directories if one.cordoned]
+        )
