@@ -11,13 +11,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.batch_records import BASE_TIMESTAMP, build, random_records
-
 from barnabas.protocol.checksum import crc32c
 from barnabas.protocol.compression import Codec, compress, decompress
 from barnabas.protocol.record_batch import parse_header, parse_records
 from barnabas.protocol.record_walk import summarize_records
 from barnabas.storage.batch_validation import ValidationRules, validate_produced_records
+from tests.batch_records import BASE_TIMESTAMP, build, random_records
 
 ROUNDS = 9
 RULES = ValidationRules()

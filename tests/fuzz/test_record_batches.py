@@ -6,13 +6,13 @@ import tracemalloc
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatch as AiokafkaBatch
 from kafka.record.default_records import DefaultRecordBatch as KafkaPythonBatch
-from tests.batch_records import build, golden_records, random_records
 
 from barnabas.base.errors import ApiError, DecodeError
 from barnabas.protocol.checksum import crc32c
 from barnabas.protocol.compression import Codec
 from barnabas.protocol.record_batch import crc_matches, iter_batches, parse_header, parse_records
 from barnabas.storage.batch_validation import ValidationRules, validate_produced_records
+from tests.batch_records import build, golden_records, random_records
 
 SEED = 20261130
 ROUNDS = 300
