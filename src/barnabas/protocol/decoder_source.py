@@ -5,6 +5,9 @@ five integers. Adjacent fields of constant size, and the length in front of what
 one precompiled Struct straight into attributes. Counts are checked against the bytes left (by the least
 size of an element) and charged to the budget before a list grows.
 
+Stricter than Apache Kafka on purpose, which no honest client notices: strings must be UTF-8, a length below
+-1 is not null but an error, and a tagged field must fill exactly the size it states.
+
 Names in generated code: b buffer, p position, e end, g budget left, o0 o1 .. structs and elements, n length
 or count, a1 a2 .. lists, and for tagged fields t1 .. tag, q1 .. end of the content, u1 .. unknown ones.
 """
