@@ -7,20 +7,26 @@ import pytest
 
 from tests import toolchain
 from tests.broker import BarnabasBroker
+from tests.interop import matrix
 from tests.oracle.kafka import KafkaBroker, running
 
 TESTS = Path(__file__).parent
 
-WORKER_BY_FOLDER = {
-    "crash": "crash",
-    "golden": "brokers",
-    "interop": "brokers",
-    "net": "brokers",
-    "oracle": "brokers",
-}
-"""With several workers, tests of one group share a worker, hence its brokers and its JVM."""
+GROUPED_FOLDERS = ("crash", "golden", "interop", "net", "oracle")
+"""With several workers, tests of one folder share a worker, hence its brokers and its JVM."""
+
+ORACLE_FILES = ("_oracle", "_takeover")
+"""Files of tests/interop that end so mostly wait for Apache Kafka: a group of their own."""
 
 ONLY_SLOW = "full-size run, only with --slow"
+
+
+def worker_group(path: Path) -> str | None:
+    """Return the name of the tests that must run on the same worker as those of a file."""
+    folder = path.relative_to(TESTS).parts[0] if path.is_relative_to(TESTS) else ""
+    if folder == "interop" and path.stem.endswith(ORACLE_FILES):
+        return "oracle"
+    return folder if folder in GROUPED_FOLDERS else None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,11 +36,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
-        if folder in WORKER_BY_FOLDER:
-            item.add_marker(pytest.mark.xdist_group(WORKER_BY_FOLDER[folder]))
+        group = worker_group(item.path)
+        if group is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
         if "slow" in item.keywords and not config.getoption("--slow"):
             item.add_marker(pytest.mark.skip(reason=ONLY_SLOW))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    matrix.write(terminalreporter)
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,4 +1,4 @@
-"""The broker under test, the clients, and the matrix that is printed at the end."""
+"""The broker under test, and the clients."""
 
 import itertools
 import logging
@@ -102,27 +102,3 @@ def _silent_logger() -> logging.Logger:
     logger = logging.getLogger("tests.interop.silent")
     logger.setLevel(logging.CRITICAL + 1)
     return logger
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print who produced, who consumed, with which codec, and that all was equal."""
-    cells: dict[tuple[str, str], dict[str, str]] = {}
-    for outcome in ("passed", "failed"):
-        for report in terminalreporter.getreports(outcome):
-            properties = dict(report.user_properties)
-            if "matrix_producer" not in properties:
-                continue
-            consumers = str(properties["matrix_consumers"]).split(",")
-            mark = "ok" if outcome == "passed" else "FAILED"
-            for consumer in consumers:
-                row = cells.setdefault((str(properties["matrix_producer"]), consumer), {})
-                row[str(properties["matrix_codec"])] = mark
-    if not cells:
-        return
-    codecs = sorted({codec for row in cells.values() for codec in row})
-    terminalreporter.write_sep("=", "interop matrix: every field of every record compared")
-    terminalreporter.write_line(f"{'producer':<14}{'consumer':<14}" + "".join(f"{c:<10}" for c in codecs))
-    for (producer, consumer), row in sorted(cells.items()):
-        terminalreporter.write_line(
-            f"{producer:<14}{consumer:<14}" + "".join(f"{row.get(c, ''):<10}" for c in codecs)
-        )
