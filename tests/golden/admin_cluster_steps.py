@@ -18,6 +18,18 @@ def cluster_steps() -> Iterator[Step]:
     yield from _update_features()
     yield from _elect_leaders()
     yield from _reassignments()
+    for version in versions(K.LIST_GROUPS):
+        yield step(K.LIST_GROUPS, version, "none", m.ListGroupsRequest())
+    for version in versions(K.DESCRIBE_ACLS):
+        every = m.DescribeAclsRequest(
+            resource_type_filter=1,
+            resource_name_filter=None,
+            principal_filter=None,
+            host_filter=None,
+            operation=1,
+            permission_type=1,
+        )
+        yield step(K.DESCRIBE_ACLS, version, "every", every)
     for version in versions(K.UNREGISTER_BROKER):
         yield step(K.UNREGISTER_BROKER, version, "unknown", m.UnregisterBrokerRequest(broker_id=77))
 
