@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from barnabas.metadata.config_docs_more import MORE_BROKER_DOCS
 from barnabas.metadata.config_table_topic import TOPIC_SYNONYMS
 
 TOPIC_DOCS: Final[dict[str, str]] = {
@@ -178,7 +179,7 @@ def client_metrics_documentation(name: str) -> str | None:
 
 def broker_documentation(name: str) -> str | None:
     """Return what a broker config does; None when nothing is written about it."""
-    found = BROKER_DOCS.get(name)
+    found = BROKER_DOCS.get(name) or MORE_BROKER_DOCS.get(name)
     if found is not None:
         return found
     for topic_name, synonyms in TOPIC_SYNONYMS.items():
