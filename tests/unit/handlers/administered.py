@@ -1,0 +1,59 @@
+"""A broker without network: the real controller, replicas and logs on a disk in memory, two directories."""
+
+from types import MappingProxyType
+
+from barnabas.coordinator.producer_ids import ProducerIds
+from barnabas.handlers.routes import ROUTES
+from barnabas.handlers.services import HandlerSettings, Services
+from barnabas.metadata.image import ConfigResourceType, Endpoint
+from barnabas.metadata.topic_configs import LogConfigs
+from barnabas.replica.manager import ReplicaManager
+from barnabas.storage.log_manager import LogManager
+from barnabas.timing.timer_wheel import TimerWheel
+from tests.unit.metadata.broker_node import Node
+
+DIRECTORIES = ("/logs/a", "/logs/b")
+
+
+def administered(**static_configs: str) -> Services:
+    """Return the services of a started broker without topics; underscores in names stand for dots."""
+    node = Node()
+    controller = node.start(log_dirs=",".join(DIRECTORIES), **static_configs)
+    configs = LogConfigs(controller.broker_configs)
+
+    def config_for(topic: str):
+        return configs.of(controller.image.config(ConfigResourceType.TOPIC, topic))
+
+    logs = LogManager(
+        disk=node.disk,
+        clock=node.clock,
+        entropy=node.entropy,
+        directories=list(DIRECTORIES),
+        config_for=config_for,
+    )
+    logs.start()
+    replicas = ReplicaManager(
+        local_id=1,
+        clock=node.clock,
+        wheel=TimerWheel(node.clock.monotonic_ms()),
+        call_soon=lambda call: None,
+        log_manager=logs,
+        image=controller.image,
+        log_config_for=config_for,
+    )
+    replicas.start()
+    controller.subscribe(replicas.apply_delta)
+    return Services(
+        cluster_id="cluster",
+        node_id=1,
+        rack=None,
+        clock=node.clock,
+        image=controller.image,
+        controller=controller,
+        replicas=replicas,
+        logs=logs,
+        producer_ids=ProducerIds(controller.allocate_producer_ids),
+        settings=HandlerSettings(max_request_partition_size_limit=5),
+        advertised_apis=MappingProxyType({key: route.advertised for key, route in ROUTES.items()}),
+        advertised={"PLAINTEXT": Endpoint(name="PLAINTEXT", host="broker.example", port=9092)},
+    )
