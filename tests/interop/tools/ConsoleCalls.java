@@ -30,6 +30,7 @@ import org.apache.kafka.common.Node;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.acl.AclBindingFilter;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
@@ -69,6 +70,8 @@ public class ConsoleCalls {
             section("log directories", () -> logDirs(topic));
             section("reassignments", () -> say(admin.listPartitionReassignments().reassignments().get()));
             section("config resources", () -> resources(topic));
+            section("groups", () -> say(admin.listGroups().all().get()));
+            section("acls", () -> admin.describeAcls(AclBindingFilter.ANY).values().get());
             section("producers", () -> say(new TreeMap<>(producers(topic))));
         }
         section("messages", () -> messages(arguments[0], topic));
@@ -162,7 +165,7 @@ public class ConsoleCalls {
 
     private static void offsets(String topic) throws Exception {
         Map<String, OffsetSpec> specs = new TreeMap<>(Map.of(
-            "earliest", OffsetSpec.earliest(), "latest", OffsetSpec.latest(), "max", OffsetSpec.maxTimestamp()));
+            "earliest", OffsetSpec.earliest(), "latest", OffsetSpec.latest()));
         for (Map.Entry<String, OffsetSpec> spec : specs.entrySet()) {
             Map<TopicPartition, OffsetSpec> asked = new HashMap<>();
             partitions(topic).forEach(partition -> asked.put(partition, spec.getValue()));
