@@ -180,13 +180,14 @@ public class ConsoleCalls {
     private static void logDirs(String topic) throws Exception {
         Map<String, LogDirDescription> dirs =
             admin.describeLogDirs(List.of(1)).allDescriptions().get().get(1);
+        // How large a log is depends on how the producer's records fell into batches.
         Map<String, String> lines = new TreeMap<>();
         for (LogDirDescription dir : dirs.values()) {
             say("error " + dir.error() + ", total " + dir.totalBytes().isPresent() + ", usable "
                 + dir.usableBytes().isPresent() + ", cordoned " + dir.isCordoned());
             for (Map.Entry<TopicPartition, ReplicaInfo> replica : dir.replicaInfos().entrySet()) {
                 if (replica.getKey().topic().equals(topic)) {
-                    lines.put(replica.getKey().toString(), replica.getValue().size() + " bytes, lag "
+                    lines.put(replica.getKey().toString(), (replica.getValue().size() > 0) + ", lag "
                         + replica.getValue().offsetLag() + ", future " + replica.getValue().isFuture());
                 }
             }
