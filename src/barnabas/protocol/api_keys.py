@@ -110,9 +110,17 @@ _API_VERSIONS = int(ApiKey.API_VERSIONS)
 
 _NEVER = 1 << 16
 
-FLEXIBLE_FROM: Final[dict[int, int]] = {
-    key: _NEVER if api.flexible_from is None else api.flexible_from for key, api in BY_KEY.items()
-}
+
+class _FlexibleFrom(dict[int, int]):
+    """Remembers what was looked up, so that a hot look-up is a dict's."""
+
+    def __missing__(self, api_key: int) -> int:
+        first = BY_KEY[api_key].flexible_from
+        self[api_key] = _NEVER if first is None else first
+        return self[api_key]
+
+
+FLEXIBLE_FROM: Final[dict[int, int]] = _FlexibleFrom()
 """The first flexible version of each API, beyond int16 where there is none."""
 
 

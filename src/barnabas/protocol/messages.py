@@ -11,7 +11,6 @@ Generating a Python module of 10,000 lines ahead was rejected: importing it cost
 """
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from barnabas.base.dataclass import dataclass
@@ -57,11 +56,7 @@ class RecordTypes(Mapping[int, type[Message]]):
     __slots__ = ("_names",)
 
     def __init__(self, kind: str, file: str) -> None:
-        self._names = {
-            head.key: head.name
-            for head in schema.index().values()
-            if head.kind == kind and head.file == file and head.key is not None
-        }
+        self._names = schema.index().names_by_key(kind, file)
 
     def __getitem__(self, record_type: int) -> type[Message]:
         return _message(self._names[record_type])
@@ -103,22 +98,40 @@ def names() -> list[str]:
     return list(schema.index())
 
 
-def _apis() -> Mapping[int, ApiSpec]:
-    specs = {}
-    for head in schema.index().values():
-        if head.kind == "request" and head.key is not None:
-            specs[head.key] = ApiSpec(
-                key=head.key,
+class Apis(Mapping[int, ApiSpec]):
+    """The APIs by their key; each is made when it is first looked up."""
+
+    __slots__ = ("_names", "_specs")
+
+    def __init__(self) -> None:
+        self._names = schema.index().names_by_key("request")
+        self._specs: dict[int, ApiSpec] = {}
+
+    def __getitem__(self, key: int) -> ApiSpec:
+        spec = self._specs.get(key)
+        if spec is None:
+            head = schema.index()[self._names[key]]
+            spec = self._specs[key] = ApiSpec(
+                key=int(key),
                 name=head.name.removesuffix("Request"),
                 valid_versions=head.versions,
                 flexible_from=head.flexible[0] if head.flexible else None,
                 latest_unstable=head.latest_unstable,
                 listeners=head.listeners,
             )
-    return MappingProxyType(specs)
+        return spec
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._names
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
-BY_KEY = _apis()
+BY_KEY: Mapping[int, ApiSpec] = Apis()
 """All APIs by their key."""
 
 METADATA_RECORDS = RecordTypes("metadata", "metadata_records")

@@ -19,7 +19,7 @@ a diff shows one field per line, and reading one block costs well under a millis
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -176,18 +176,55 @@ def _lines(file: str) -> list[str]:
         return text.read().splitlines()
 
 
+class Index(Mapping[str, MessageHead]):
+    """The heads of all messages by name, in the catalogue's order.
+
+    A line is parsed when its message is asked for: a start needs forty of three hundred.
+    """
+
+    __slots__ = ("_heads", "_where")
+
+    def __init__(self) -> None:
+        self._heads: dict[str, MessageHead] = {}
+        self._where: dict[str, tuple[str, str]] = {}
+        file = ""
+        for line in _lines("index"):
+            if line.startswith("  "):
+                self._where[line.split(" ", 4)[3]] = (file, line[2:])
+            elif line:
+                file = line
+
+    def __getitem__(self, name: str) -> MessageHead:
+        head = self._heads.get(name)
+        if head is None:
+            head = self._heads[name] = _parse_head(*self._where[name])
+        return head
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._where
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._where)
+
+    def __len__(self) -> int:
+        return len(self._where)
+
+    def names_by_key(self, kind: str, file: str | None = None) -> dict[int, str]:
+        """Return the names of a kind's messages by API key or record type, of one file or of all."""
+        start = f"{kind} "
+        found = {}
+        for name, (its_file, line) in self._where.items():
+            if line.startswith(start) and file in (None, its_file):
+                key = line.split(" ", 3)[2]
+                if key.startswith("key="):
+                    found[int(key.removeprefix("key="))] = name
+        return found
+
+
 @cache
-def index() -> dict[str, MessageHead]:
-    """Return the heads of all messages by name, in the catalogue's order. Not to be changed."""
-    heads = {}
-    file = ""
-    for line in _lines("index"):
-        if line.startswith("  "):
-            head = _parse_head(file, line[2:])
-            heads[head.name] = head
-        elif line:
-            file = line
-    return heads
+def index() -> Index:
+    """Return the index of the catalogue."""
+    return Index()
 
 
 def zero_value(type_name: str) -> Constant:

@@ -125,4 +125,4 @@ def test_a_broken_line_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "index.txt").write_text("00_produce\n  request ProduceRequest versions\n")
     monkeypatch.setattr(schema, "CATALOGUE", tmp_path)
     with pytest.raises(schema.CatalogueError, match="00_produce"):
-        schema.index.__wrapped__()
+        schema.Index()["ProduceRequest"]
