@@ -3,6 +3,7 @@
 Imports are few, since all of this runs before the first answer: no click, no rich, no tempfile.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -46,6 +47,7 @@ def serve(options: ServeOptions) -> int:
         _complain(str(error))
         return EXIT_USAGE
     finally:
+        gc.enable()
         if scratch is not None:
             import shutil
 
@@ -53,6 +55,7 @@ def serve(options: ServeOptions) -> int:
 
 
 def _serve(options: ServeOptions, scratch: str | None, cpu_before_s: float, wall_s: float) -> int:
+    gc.disable()  # what imports make stays: looking for garbage among it is a tenth of a start
     from barnabas.server.broker import Broker, StartError
 
     settings = settings_of(options, scratch)
@@ -64,6 +67,8 @@ def _serve(options: ServeOptions, scratch: str | None, cpu_before_s: float, wall
     except StartError as error:
         _complain(str(error))
         return EXIT_FAILURE
+    gc.freeze()  # nor need later collections look at it
+    gc.enable()
     for address in broker.addresses:
         _say(f"listening on {address_text(address.host, address.port)}")
     # CPU time before this module ran stands for the interpreter's own start, which no clock of ours saw.
