@@ -21,7 +21,6 @@ from barnabas.protocol.control_records import ControlType
 SUFFIX: Final = ".checkpoint"
 PART_SUFFIX: Final = ".checkpoint.part"
 DELETED_SUFFIX: Final = ".checkpoint.deleted"
-_SUFFIX: Final = ".checkpoint"
 _OFFSET_DIGITS: Final = 20
 _EPOCH_DIGITS: Final = 10
 _RECORDS_PER_BATCH: Final = 1024
@@ -61,10 +60,10 @@ def list_snapshots(disk: Disk, directory: str) -> list[SnapshotId]:
     """Return the snapshots of a directory, oldest first, the formatter's included."""
     found = []
     for name in disk.list_dir(directory):
-        offset, _, epoch = name.removesuffix(_SUFFIX).partition("-")
+        offset, _, epoch = name.removesuffix(SUFFIX).partition("-")
         digits = offset + epoch
         if (
-            name.endswith(_SUFFIX)
+            name.endswith(SUFFIX)
             and (len(offset), len(epoch)) == (_OFFSET_DIGITS, _EPOCH_DIGITS)
             and digits.isascii()
             and digits.isdecimal()

@@ -1,0 +1,88 @@
+"""A start imports little: what crept in here once cost milliseconds of every start (docs/adr/0008)."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+KEPT_OUT = (
+    "ast",  # by way of inspect
+    "asyncio",
+    "click",
+    "cramjam",
+    "dataclasses",
+    "email",
+    "encodings.idna",
+    "importlib.metadata",
+    "inspect",
+    "ipaddress",
+    "json",
+    "linecache",
+    "logging",
+    "pathlib",
+    "pickle",
+    "queue",
+    "random",
+    "rich",
+    "shutil",
+    "ssl",
+    "subprocess",
+    "tempfile",
+    "threading",
+    "tokenize",
+    "traceback",
+    "typing_extensions",
+    "urllib",
+)
+
+OTHERS_MAX = 90
+"""Modules beside ours: 82 with Python 3.11, of which the interpreter, enum, re and typing bring 58."""
+
+START = """
+    import sys
+    from barnabas.cli.main import main
+    from barnabas.cli.serve import settings_of
+    from barnabas.cli.serve_options import parse_serve_options
+    from barnabas.base.entropy import SystemEntropy
+    from barnabas.server.broker import Broker
+    from barnabas.handlers.routes import ROUTES
+    from barnabas.protocol import messages
+
+    options = parse_serve_options(["--listen", "127.0.0.1:0", "--data-dir", sys.argv[1]])
+    broker = Broker(settings_of(options, None))
+    broker.start()
+    ROUTES[18].handle
+    messages.ApiVersionsRequest.decode(messages.ApiVersionsRequest().encode(4), 4)
+    messages.ApiVersionsResponse.decode(messages.ApiVersionsResponse().encode(4), 4)
+    print("\\n".join(sys.modules))
+    broker.stop()
+    broker.run()
+"""
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """Return the modules of a process that started a broker on a fresh directory."""
+    # -I keeps what the environment wants imported out of it, -S what is installed beside us.
+    paths = [path for path in sys.path if path]
+    code = f"import sys; sys.path = {paths!r}\n{textwrap.dedent(START)}"
+    arguments = [sys.executable, "-I", "-S", "-c", code, str(tmp_path_factory.mktemp("start") / "data")]
+    ran = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    assert ran.stderr == "", "a start has nothing to complain about"
+    return set(ran.stdout.split())
+
+
+@pytest.mark.parametrize("name", KEPT_OUT)
+def test_a_start_does_not_import(imported: set[str], name: str) -> None:
+    assert name not in imported
+
+
+def test_a_start_imports_few_modules_of_others(imported: set[str]) -> None:
+    others = sorted(name for name in imported if name.partition(".")[0] != "barnabas")
+    assert len(others) <= OTHERS_MAX, others
+
+
+def test_a_start_imports_the_files_of_no_api_but_the_first_asked_for(imported: set[str]) -> None:
+    files = {name for name in imported if name.startswith("barnabas.handlers.api_")}
+    assert files <= {"barnabas.handlers.api_18_api_versions", "barnabas.handlers.api_01_fetch"}
