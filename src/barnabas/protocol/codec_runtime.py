@@ -8,7 +8,7 @@ passing names and offsets to every check, made decoding a third slower.
 
 import struct
 from collections.abc import Callable, Sequence
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any, NoReturn, Protocol
 
 from barnabas.base.errors import DecodeError
@@ -238,14 +238,21 @@ ENCODE_FAULTS = (Fault, struct.error, TypeError, AttributeError, UnicodeEncodeEr
 """What an encoder's calls raise when a value does not fit its field."""
 
 
-def _where(error: BaseException, filename: str, paths: Sequence[str]) -> tuple[str, int | None]:
-    """Return field and offset of the generated line that failed."""
+def _where(error: BaseException, code: CodeType, paths: Sequence[str]) -> tuple[str, int | None]:
+    """Return field and offset of the generated line that failed.
+
+    Args:
+        code: of the function around the codec; its lines follow the function's first.
+    """
     step: TracebackType | None = error.__traceback__
+    last = code.co_firstlineno + len(paths)
     while step is not None:
-        if step.tb_frame.f_code.co_filename == filename:
+        if (
+            step.tb_frame.f_code.co_filename == code.co_filename
+            and code.co_firstlineno < step.tb_lineno <= last
+        ):
             position = step.tb_frame.f_locals.get("p")
-            line = step.tb_lineno
-            field = paths[line - 1] if line <= len(paths) else ""
+            field = paths[step.tb_lineno - code.co_firstlineno - 1]
             return field, position if isinstance(position, int) else None
         step = step.tb_next
     return "", None
@@ -260,15 +267,15 @@ def fault_reason(error: BaseException) -> str:
     return str(error)
 
 
-def decode_error(title: str, filename: str, paths: Sequence[str], error: BaseException) -> DecodeError:
+def decode_error(title: str, code: CodeType, paths: Sequence[str], error: BaseException) -> DecodeError:
     """Return the error to raise for a fault in a decoder: message, version, field, offset, reason."""
-    field, position = _where(error, filename, paths)
+    field, position = _where(error, code, paths)
     at = f" at byte {position}" if position is not None else ""
     return DecodeError(f"{title} {field}{at}: {fault_reason(error)}")
 
 
-def encode_error(title: str, filename: str, paths: Sequence[str], error: BaseException) -> ValueError:
+def encode_error(title: str, code: CodeType, paths: Sequence[str], error: BaseException) -> ValueError:
     """Return the error to raise for a value that its field cannot carry."""
-    field, _ = _where(error, filename, paths)
+    field, _ = _where(error, code, paths)
     is_null = isinstance(error, TypeError | AttributeError) and "NoneType" in str(error)
     return ValueError(f"{title} {field}: {'null where the version allows none' if is_null else error}")

@@ -4,6 +4,9 @@ Classes are compiled from generated source as a person would write them, then sh
 message. Codecs are compiled per version; versions that differ in nothing share one function. Generated
 source is kept where tracebacks and debuggers look for it: at the loader of the code's globals.
 
+Generating and compiling takes a millisecond each. What every start needs, thirty of them, therefore stands
+generated in `start_codecs`, which is compiled when the package is installed.
+
 The few messages of the hot path have codecs written by hand for their most common shape in front of the
 generated ones (`fetch_codec`, `produce_codec`).
 
@@ -13,12 +16,12 @@ need no exec but decode four times slower.
 
 import struct
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 from barnabas.base.errors import DecodeError
 from barnabas.base.region import FileSlice
-from barnabas.protocol import codec_runtime, fetch_codec, produce_codec
+from barnabas.protocol import codec_runtime, fetch_codec, produce_codec, schema, start_codecs
 from barnabas.protocol.codec_runtime import (
     ENCODE_FAULTS,
     FAULTS,
@@ -42,7 +45,7 @@ from barnabas.protocol.codec_runtime import (
 )
 from barnabas.protocol.decoder_source import DecoderSource
 from barnabas.protocol.encoder_source import EncoderSource
-from barnabas.protocol.schema import FieldSpec, MessageSpec, StructSpec
+from barnabas.protocol.schema import FieldSpec, MessageHead, MessageSpec, StructSpec
 from barnabas.protocol.source_writer import SourceWriter, default_source
 from barnabas.protocol.structures import UNSET, Message, Struct
 
@@ -94,8 +97,8 @@ class GeneratedSource:
         return "\n".join(self._lines) + "\n"
 
 
-def make_classes(message: MessageSpec) -> dict[str, type[Struct]]:
-    """Return the classes of a message by name: its own first, then those of its nested structs."""
+def class_source(message: MessageSpec) -> list[str]:
+    """Return the source of a message's classes, as the lines of a function that returns them by name."""
     lines: list[str] = []
     for spec in message.structs:
         lines += [*_class_lines(spec, "Message" if spec is message.root else "Struct"), ""]
@@ -103,27 +106,56 @@ def make_classes(message: MessageSpec) -> dict[str, type[Struct]]:
     singles = [f.struct for s in message.structs for f in s.fields if f.struct is not None and not f.is_array]
     for spec in {single.class_name: single for single in singles}.values():
         lines += _default_lines(spec)
-    source = "\n".join(lines)
-    filename = f"barnabas {message.head.name} classes"
+    return as_function(f"classes_{message.head.name}", lines)
+
+
+def codec_source(message: MessageSpec, version: int, *, decoding: bool) -> tuple[list[str], SourceWriter]:
+    """Return the source of a codec, as the lines of a function that returns it by name, and its constants."""
+    writer = (DecoderSource if decoding else EncoderSource)(message, version).writer
+    verb = "decode" if decoding else "encode"
+    return as_function(f"{verb}_{message.head.name}_{version}", writer.lines), writer
+
+
+def as_function(name: str, lines: list[str]) -> list[str]:
+    """Return the lines inside a function that returns what they define; line n becomes line n + 1."""
+    return [f"def {name}():", *(f"    {line}" if line else "" for line in lines), "    return locals()"]
+
+
+def _compile(lines: list[str], filename: str) -> CodeType:
+    """Return the code of the one function in these lines."""
+    constants = compile("\n".join(lines), filename, "exec").co_consts
+    return next(constant for constant in constants if isinstance(constant, CodeType))
+
+
+def make_classes(head: MessageHead) -> dict[str, type[Struct]]:
+    """Return the classes of a message by name: its own first, then those of its nested structs."""
     namespace: dict[str, Any] = {
         "__name__": MODULE,
-        "__loader__": GeneratedSource(lines),
         "Message": Message,
         "Struct": Struct,
         "UNSET": UNSET,
         "new": object.__new__,
     }
-    exec(compile(source, filename, "exec"), namespace)
+    ready = start_codecs.CLASSES.get(head.name)
+    if ready is None:
+        lines = class_source(schema.load(head.name))
+        namespace["__loader__"] = GeneratedSource(lines)
+        code = _compile(lines, f"barnabas {head.name} classes")
+    else:
+        code = ready.__code__
+    defined = FunctionType(code, namespace)()
+    namespace |= defined
     classes: dict[str, type[Struct]] = {
-        spec.class_name: namespace[spec.class_name] for spec in message.structs
+        name: value for name, value in defined.items() if isinstance(value, type)
     }
-    made = namespace[message.head.name]
-    head = message.head
+    for name, value in classes.items():
+        value.__qualname__ = name
+    made: Any = classes[head.name]
     made.api_key = head.key
     made.valid_versions = head.versions
     made.flexible_from = head.flexible[0] if head.flexible else None
-    made._decoders = CodecTable(CodecCompiler(message, namespace, decoding=True))
-    made._encoders = CodecTable(CodecCompiler(message, namespace, decoding=False))
+    made._decoders = CodecTable(CodecCompiler(head, namespace, decoding=True))
+    made._encoders = CodecTable(CodecCompiler(head, namespace, decoding=False))
     return classes
 
 
@@ -139,11 +171,18 @@ def _layout(message: MessageSpec, version: int) -> tuple[bool, ...]:
 class CodecCompiler:
     """Compiles the decoders or the encoders of one message."""
 
-    def __init__(self, message: MessageSpec, classes: dict[str, Any], *, decoding: bool) -> None:
-        self._message = message
+    def __init__(self, head: MessageHead, classes: dict[str, Any], *, decoding: bool) -> None:
+        self._head = head
         self._classes = classes
         self._decoding = decoding
-        self._by_layout: dict[tuple[bool, ...], tuple[CodeType, str, SourceWriter]] = {}
+        self._loaded: MessageSpec | None = None
+        self._by_layout: dict[tuple[bool, ...], tuple[CodeType, list[str], SourceWriter]] = {}
+
+    @property
+    def _message(self) -> MessageSpec:
+        if self._loaded is None:
+            self._loaded = schema.load(self._head.name)
+        return self._loaded
 
     def compile_version(self, version: int) -> Codec:
         """Return the codec to use for a version.
@@ -152,50 +191,61 @@ class CodecCompiler:
             ValueError: the message has no such version.
         """
         generated = self.generate(version)
-        by_hand = (_DECODERS_BY_HAND if self._decoding else _ENCODERS_BY_HAND).get(self._message.head.name)
+        by_hand = (_DECODERS_BY_HAND if self._decoding else _ENCODERS_BY_HAND).get(self._head.name)
         return generated if by_hand is None else by_hand(version, self._classes, generated)
 
     def generate(self, version: int) -> Codec:
         """Return the generated codec of a version, which codecs written by hand must equal."""
-        head = self._message.head
+        head = self._head
         if version not in head.versions:
             raise ValueError(
                 f"{head.name} has versions {head.versions[0]}-{head.versions[-1]}, not {version}"
             )
-        # The code is shared by versions of equal layout; each gets globals that name its own version.
+        ready = start_codecs.CODECS.get((head.name, version, self._decoding))
+        if ready is not None:
+            function, formats = ready
+            return self._bind(function.__code__, version, formats)
+        code, lines, writer = self._compiled(version)
+        return self._bind(code, version, tuple(writer.formats), GeneratedSource(lines))
+
+    def _compiled(self, version: int) -> tuple[CodeType, list[str], SourceWriter]:
+        """Return the code, which versions of equal layout share."""
         layout = _layout(self._message, version)
         known = self._by_layout.get(layout)
         if known is None:
-            writer = (DecoderSource if self._decoding else EncoderSource)(self._message, version).writer
-            filename = f"barnabas {head.name} {'decoder' if self._decoding else 'encoder'} v{version}"
-            known = self._by_layout[layout] = (compile(writer.source(), filename, "exec"), filename, writer)
-        code, filename, writer = known
-        namespace = self._globals(writer, f"{head.name} v{version}", filename)
-        namespace["__loader__"] = GeneratedSource(writer.lines)
-        exec(code, namespace)
-        generated: Codec = namespace["decode" if self._decoding else "encode"]
-        return generated
+            lines, writer = codec_source(self._message, version, decoding=self._decoding)
+            kind = "decoder" if self._decoding else "encoder"
+            code = _compile(lines, f"barnabas {self._head.name} {kind} v{version}")
+            known = self._by_layout[layout] = (code, lines, writer)
+        return known
 
-    def _globals(self, writer: SourceWriter, title: str, filename: str) -> dict[str, Any]:
+    def _bind(
+        self, code: CodeType, version: int, formats: tuple[str, ...], source: GeneratedSource | None = None
+    ) -> Codec:
+        """Return the codec that the code defines, with globals that name its own version."""
         names = dict(self._classes)
-        for text, number in writer.formats.items():
+        names["__loader__"] = source
+        for number, text in enumerate(formats):
             compiled = struct.Struct(text)
             if self._decoding:
                 names[f"S{number}_unpack"] = compiled.unpack_from
             else:
                 names[f"S{number}_pack"] = compiled.pack
         names |= _DECODER_NAMES if self._decoding else _ENCODER_NAMES
-        names["fail"] = self._failure(writer, title, filename)
-        return names
+        names["fail"] = self._failure(code, version)
+        codec: Codec = FunctionType(code, names)()["decode" if self._decoding else "encode"]
+        return codec
 
-    def _failure(
-        self, writer: SourceWriter, title: str, filename: str
-    ) -> Callable[[BaseException], DecodeError | ValueError]:
+    def _failure(self, code: CodeType, version: int) -> Callable[[BaseException], DecodeError | ValueError]:
         describe = decode_error if self._decoding else encode_error
-        paths = writer.paths
+        title = f"{self._head.name} v{version}"
+
+        paths: list[str] = []  # which field each line serves: needed with the first fault, then kept
 
         def fail(error: BaseException) -> DecodeError | ValueError:
-            return describe(title, filename, paths, error)
+            if not paths:
+                paths.extend(codec_source(self._message, version, decoding=self._decoding)[1].paths)
+            return describe(title, code, paths, error)
 
         return fail
 

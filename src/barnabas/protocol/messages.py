@@ -71,7 +71,7 @@ class RecordTypes(Mapping[int, type[Message]]):
 def _classes_of(message_name: str) -> dict[str, type[Struct]]:
     loaded = _LOADED.get(message_name)
     if loaded is None:
-        loaded = _LOADED.setdefault(message_name, make_classes(schema.load(message_name)))
+        loaded = _LOADED.setdefault(message_name, make_classes(schema.index()[message_name]))
     return loaded
 
 

@@ -248,6 +248,14 @@ def test_generated_source_can_be_read_in_tracebacks() -> None:
     assert "raise" in "".join(traceback.format_tb(raised.tb)[-1:])
 
 
+def test_faults_in_codecs_generated_ahead_name_the_field() -> None:
+    with pytest.raises(ValueError, match=r"^RegisterBrokerRecord v4 rack: "):
+        messages.RegisterBrokerRecord(rack=5).encode(4)  # type: ignore[arg-type]
+    encoded = messages.TopicRecord(name="topic", topic_id=bytes(16)).encode(0)
+    with pytest.raises(DecodeError, match=r"^TopicRecord v0 name at byte "):
+        messages.TopicRecord.decode(encoded[:3], 0)
+
+
 def test_names_that_do_not_exist() -> None:
     with pytest.raises(AttributeError, match="NoSuchRequest"):
         messages.NoSuchRequest  # type: ignore[attr-defined]  # noqa: B018
@@ -263,7 +271,8 @@ def test_metadata_records_by_type() -> None:
         messages.METADATA_RECORDS[6]
 
 
-def test_the_stubs_for_type_checkers_are_fresh() -> None:
-    tool = Path(__file__).parents[3] / "tools" / "write_message_stubs.py"
+@pytest.mark.parametrize("name", ["write_message_stubs.py", "write_start_codecs.py"])
+def test_files_generated_from_the_catalogue_are_fresh(name: str) -> None:
+    tool = Path(__file__).parents[3] / "tools" / name
     done = subprocess.run([sys.executable, str(tool), "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
