@@ -1,0 +1,157 @@
+"""What one Fetch and one Produce cost in this process: dispatch, replica and storage, without sockets.
+
+    python benchmarks/hot_path.py [--requests N] [--runs N] [--profile]
+
+A whole broker is started, but its loop never runs: each request's frame is handed straight to the dispatcher,
+and the answer's parts are thrown away (slices released), so that `net` and the kernel's sockets do not count.
+Requests have the shape most clients send: one topic, one partition, ids instead of names. A figure is the
+median of the runs' CPU time per request; the runs of the cases take turns, so that a noisy machine disturbs
+all alike. The produce writes to a file in the page cache.
+
+--profile prints where the time goes, by cProfile, which makes calls look dearer than they are.
+"""
+
+import argparse
+import cProfile
+import os
+import pstats
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+
+from barnabas.base.region import FileSlice
+from barnabas.handlers.dispatch import Dispatcher
+from barnabas.metadata.topic_changes import TopicCreation
+from barnabas.protocol import frames, messages
+from barnabas.protocol.api_keys import ApiKey
+from barnabas.protocol.record_batch_builder import BatchBuilder
+from barnabas.server.broker import Broker
+from barnabas.server.settings import load_settings
+
+FETCH_VERSION = 17
+PRODUCE_VERSION = 13
+VALUE_BYTES = 1024
+
+
+class Sink:
+    """A connection that takes every answer and sends none."""
+
+    listener_name = "PLAINTEXT"
+    peer_host = "127.0.0.1"
+    id = "127.0.0.1:9092-127.0.0.1:50000-1"
+    context = None
+
+    def __init__(self) -> None:
+        self.answered = 0
+        self.answer_bytes = 0
+
+    def respond(self, parts: list[bytes | memoryview | FileSlice]) -> None:
+        self.answered += 1
+        if len(parts) > 1:
+            self.answer_bytes = sum(map(len, parts))
+            for part in parts:
+                if part.__class__ is FileSlice:
+                    part.release()
+
+    def close(self, reason: str) -> None:
+        raise AssertionError(reason)
+
+
+def batch(value_bytes: int, now_ms: int) -> bytes:
+    """Return one record batch of one record."""
+    builder = BatchBuilder()
+    builder.append(timestamp=now_ms, key=None, value=os.urandom(value_bytes))
+    return bytes(builder.build())
+
+
+def frame(api_key: int, version: int, request: messages.Message) -> memoryview:
+    header = frames.encode_request_header(api_key, version, 7, "benchmark")
+    return memoryview(bytearray(header + request.encode(version)))
+
+
+def fetch_frame(topic_id: bytes, offset: int) -> memoryview:
+    """Return a fetch as a consumer sends it, which is answered at once."""
+    asked = messages.FetchRequestFetchPartition(
+        partition=0, current_leader_epoch=0, fetch_offset=offset, partition_max_bytes=1 << 20
+    )
+    topic = messages.FetchRequestFetchTopic(topic_id=topic_id, partitions=[asked])
+    request = messages.FetchRequest(
+        max_wait_ms=0, min_bytes=1, max_bytes=50 << 20, session_epoch=-1, topics=[topic]
+    )
+    return frame(ApiKey.FETCH, FETCH_VERSION, request)
+
+
+def produce_frame(topic_id: bytes, acks: int) -> memoryview:
+    data = messages.ProduceRequestPartitionProduceData(index=0, records=batch(VALUE_BYTES, wall_ms()))
+    topic = messages.ProduceRequestTopicProduceData(topic_id=topic_id, partition_data=[data])
+    request = messages.ProduceRequest(acks=acks, timeout_ms=30_000, topic_data=[topic])
+    return frame(ApiKey.PRODUCE, PRODUCE_VERSION, request)
+
+
+def wall_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def cases(broker: Broker) -> list[tuple[str, memoryview]]:
+    """Make the topics; return name and request of each case."""
+    ids = {}
+    for name in ("read", "written"):
+        created = broker._controller.create_topics([TopicCreation(name=name, num_partitions=1)])
+        assert created[0].message is None, created
+        ids[name] = broker.image.topics[name].topic_id
+    sink = Sink()
+    broker._dispatcher.request_received(sink, produce_frame(ids["read"], -1))
+    assert sink.answered == 1
+    return [
+        ("empty fetch", fetch_frame(ids["read"], 1)),
+        ("1-KiB fetch", fetch_frame(ids["read"], 0)),
+        ("1-KiB produce, acks=1", produce_frame(ids["written"], 1)),
+        ("1-KiB produce, acks=all", produce_frame(ids["written"], -1)),
+    ]
+
+
+def run(dispatcher: Dispatcher, request: memoryview, requests: int) -> float:
+    """Return microseconds of CPU per request."""
+    sink = Sink()
+    received: Callable[[Sink, memoryview], None] = dispatcher.request_received
+    started = time.process_time_ns()
+    for _ in range(requests):
+        received(sink, request)
+    spent = time.process_time_ns() - started
+    assert sink.answered == requests
+    return spent / requests / 1000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--requests", type=int, default=5000, help="per run and case")
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--profile", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        settings = load_settings(
+            files=[], environ={}, overrides=[f"log.dirs={directory}", "listeners=PLAINTEXT://127.0.0.1:0"]
+        )
+        broker = Broker(settings)
+        broker.start()
+        listed = [case for case in cases(broker) if options.only in case[0]]
+        figures: dict[str, list[float]] = {name: [] for name, _ in listed}
+        for _ in range(options.runs):
+            for name, request in listed:
+                figures[name].append(run(broker._dispatcher, request, options.requests))
+        for name, runs in figures.items():
+            print(f"{name:26} {statistics.median(runs):6.1f} us median {min(runs):6.1f} best", flush=True)
+        if options.profile:
+            for name, request in listed:
+                print(f"\n{name}")
+                with cProfile.Profile() as profile:
+                    run(broker._dispatcher, request, options.requests)
+                pstats.Stats(profile).sort_stats("tottime").print_stats(30)
+        broker.stop(now=True)
+        broker.run()
+
+
+if __name__ == "__main__":
+    main()
