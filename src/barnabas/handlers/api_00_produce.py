@@ -22,9 +22,11 @@ from barnabas.base.uuids import NULL_UUID
 from barnabas.handlers.brokers import NamedLeaders
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages
+from barnabas.protocol.produce_codec import PLAIN_RESPONSE_VERSIONS, plain_response
 from barnabas.protocol.record_batch import ATTRIBUTES_POSITION, HEADER_BYTES, TRANSACTIONAL_BIT
 from barnabas.replica.produce import AppendOutcome, AppendPartition, AppendPartitionResult
 
+_NONE = ErrorCode.NONE
 _FIRST_WITH_TOPIC_IDS = 13
 _FIRST_WITH_CURRENT_LEADER = 10
 
@@ -111,11 +113,36 @@ class _PendingProduce:
         """Answer, or with acks=0 only tell of errors by hanging up (P1)."""
         context = self.context
         if self.acks != 0:
-            context.respond(self._response(outcome))
+            results = outcome.results
+            if (
+                len(results) == 1
+                and not (self.unknown or self.unbegun)
+                and context.api_version in PLAIN_RESPONSE_VERSIONS
+                and results[0].error_code is _NONE
+            ):
+                self._respond_plain(results[0])
+            else:
+                context.respond(self._response(outcome))
         elif outcome.has_error or self.unknown or self.unbegun:
             context.connection.close(f"produce with acks=0 failed: {self._first_error(outcome)}")
         else:
             context.respond_nothing()
+
+    def _respond_plain(self, result: AppendPartitionResult) -> None:
+        """Answer for one partition that went well, without making the response's objects."""
+        context, asked = self.context, self.known[0]
+        answer = plain_response(
+            context.api_version,
+            context.response_prefix(),
+            asked.topic,
+            asked.topic_id,
+            asked.partition,
+            0,
+            result.base_offset,
+            result.log_append_time_ms,
+            result.log_start_offset,
+        )
+        context.respond_parts([answer])
 
     def _first_error(self, outcome: AppendOutcome) -> str:
         for partition, result in zip(self.known, outcome.results, strict=True):

@@ -23,6 +23,7 @@ from barnabas.base.uuids import NULL_UUID
 from barnabas.handlers.brokers import NamedLeaders
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages
+from barnabas.protocol.fetch_codec import PLAIN_RESPONSE_VERSIONS, plain_response
 from barnabas.replica.fetch import (
     NO_LEADER_EPOCH,
     ClientMetadata,
@@ -92,20 +93,18 @@ def _fetch_params(context: RequestContext, request: messages.FetchRequest) -> Fe
     )
     client = None
     if version >= _FIRST_WITH_RACK:
+        connection = context.connection
         client = ClientMetadata(
-            rack_id=request.rack_id,
-            client_id=context.client_id,
-            client_address=context.connection.peer_host,
-            listener_name=context.connection.listener_name,
+            request.rack_id, context.client_id, connection.peer_host, connection.listener_name
         )
     return FetchParams(
-        replica_id=replica_id,
-        replica_epoch=replica_epoch,
-        max_wait_ms=request.max_wait_ms,
-        min_bytes=min_bytes,
-        max_bytes=max_bytes,
-        isolation=fetch_isolation(replica_id, request.isolation_level),
-        client_metadata=client,
+        request.max_wait_ms,
+        min_bytes,
+        max_bytes,
+        fetch_isolation(replica_id, request.isolation_level),
+        replica_id,
+        replica_epoch,
+        client,
     )
 
 
@@ -151,6 +150,38 @@ class _PendingFetch:
         version = self.context.api_version
         if version < _FIRST_WITH_ZSTD:
             self._refuse_zstd(outcome)
+        results = outcome.results
+        if (
+            len(results) == 1
+            and not self.failed
+            and version in PLAIN_RESPONSE_VERSIONS
+            and _is_plain(results[0])
+        ):
+            self._respond_plain(results[0])
+        else:
+            self._respond_message(outcome)
+
+    def _respond_plain(self, result: FetchPartitionResult) -> None:
+        """Answer for one partition without making the response's objects: most polls of a consumer."""
+        context, partition = self.context, self.readable[0]
+        parts = plain_response(
+            context.api_version,
+            context.response_prefix(),
+            partition.topic,
+            partition.topic_id,
+            partition.partition,
+            result.error_code,
+            result.high_watermark,
+            result.last_stable_offset,
+            result.log_start_offset,
+            result.aborted_transactions is not None,
+            result.preferred_read_replica,
+            result.records,
+        )
+        context.respond_parts(parts)
+
+    def _respond_message(self, outcome: FetchOutcome) -> None:
+        version = self.context.api_version
         leaders = NamedLeaders(self.context)
         response = messages.FetchResponse()
         last_topic = ("", b"")
@@ -215,6 +246,11 @@ def _each_once(request: messages.FetchRequest, with_ids: bool) -> list[messages.
             messages.FetchRequestFetchTopic(topic=topic.topic, topic_id=topic.topic_id, partitions=parts)
         )
     return kept
+
+
+def _is_plain(result: FetchPartitionResult) -> bool:
+    """Whether the answer has neither aborted transactions nor tagged fields."""
+    return not result.aborted_transactions and result.diverging_epoch is None and result.leader_id < 0
 
 
 def _partition_data(

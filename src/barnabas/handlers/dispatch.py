@@ -57,19 +57,21 @@ class Dispatcher:
         Raises:
             ProtocolError: bytes that are no request, or an API or version that is not served.
         """
-        received_us = self.services.clock.monotonic_us()
+        services = self.services
+        received_us = services.clock.monotonic_us()
         header = frames.decode_request_header(frame)
-        route = ROUTES.get(header.api_key)
+        api_key, api_version, _, _, body_offset = header
+        route = ROUTES.get(api_key)
         if route is None:
-            raise ProtocolError(f"api key {header.api_key} is not served")
-        context = RequestContext(self.services, connection, route.spec, header, received_us)
-        if header.api_version not in route.versions:
-            if header.api_key != ApiKey.API_VERSIONS:
-                raise ProtocolError(f"{route.spec.name} v{header.api_version} is not served")
+            raise ProtocolError(f"api key {api_key} is not served")
+        context = RequestContext(services, connection, route.spec, header, received_us)
+        if api_version not in route.versions:
+            if api_key != ApiKey.API_VERSIONS:
+                raise ProtocolError(f"{route.spec.name} v{api_version} is not served")
             context.api_version = 0
             context.respond(api_18_api_versions.unsupported_version(context))
             return
-        request = route.spec.request.decode(frame, header.api_version, header.body_offset)
+        request = route.request.decode(frame, api_version, body_offset)
         response = _answer(route, context, request)
         if response is not None:
             context.respond(response)

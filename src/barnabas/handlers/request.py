@@ -4,6 +4,7 @@ A handler returns its response, or keeps the context and calls `respond` later. 
 passes through here, so that encoding, the response header and the request's times have one place.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.base.logger import Logger
@@ -12,6 +13,7 @@ from barnabas.protocol import frames
 if TYPE_CHECKING:
     from barnabas.handlers.services import Services
     from barnabas.net.connection import Connection
+    from barnabas.net.contracts import Part
     from barnabas.protocol.messages import ApiSpec, Message
 
 _log = Logger(__name__)
@@ -47,9 +49,7 @@ class RequestContext:
         self.services = services
         self.connection = connection
         self.spec = spec
-        self.api_version = header.api_version
-        self.correlation_id = header.correlation_id
-        self.client_id = header.client_id
+        _, self.api_version, self.correlation_id, self.client_id, _ = header
         self.received_us = received_us
 
     def respond(self, response: "Message") -> None:
@@ -65,6 +65,14 @@ class RequestContext:
             _log.exception("fault while encoding the answer to %s", self)
             self.connection.close("the answer could not be encoded")
             return
+        self.connection.respond(parts)
+
+    def response_prefix(self) -> bytes:
+        """Return the response's header, for `respond_parts`."""
+        return frames.response_prefix(self.spec.key, self.api_version, self.correlation_id)
+
+    def respond_parts(self, parts: "Sequence[Part]") -> None:
+        """Send a whole response that the handler has encoded itself, header first."""
         self.connection.respond(parts)
 
     def respond_encoded(self, body: bytes) -> None:

@@ -28,12 +28,14 @@ class Route:
             of all APIs, and importing the others would double a start.
 
     Attributes:
+        request: the class that decodes the request.
         handle: returns the response, or None when it has answered or will.
         error_response: the answer to a request that failed as a whole; None closes the connection.
     """
 
-    __slots__ = ("_file", "advertised", "error_response", "handle", "spec", "versions")
+    __slots__ = ("_file", "advertised", "error_response", "handle", "request", "spec", "versions")
 
+    request: type[messages.Message]
     handle: Handle
     error_response: ErrorResponse
 
@@ -46,10 +48,11 @@ class Route:
     if not TYPE_CHECKING:  # the slots above say it all
 
         def __getattr__(self, name: str) -> Any:
-            """Fill the two slots when one is first read; later reads do not come here."""
-            if name not in ("handle", "error_response"):
+            """Fill the three slots when one is first read; later reads do not come here."""
+            if name not in ("request", "handle", "error_response"):
                 raise AttributeError(name)
             module = import_module(f"barnabas.handlers.{self._file}")
+            self.request = self.spec.request
             self.handle = module.handle
             self.error_response = module.error_response
             return getattr(self, name)

@@ -191,7 +191,7 @@ class CodecCompiler:
             ValueError: the message has no such version.
         """
         generated = self.generate(version)
-        by_hand = (_DECODERS_BY_HAND if self._decoding else _ENCODERS_BY_HAND).get(self._head.name)
+        by_hand = _DECODERS_BY_HAND.get(self._head.name) if self._decoding else None
         return generated if by_hand is None else by_hand(version, self._classes, generated)
 
     def generate(self, version: int) -> Codec:
@@ -253,11 +253,6 @@ class CodecCompiler:
 _DECODERS_BY_HAND = {
     "FetchRequest": fetch_codec.request_decoder,
     "ProduceRequest": produce_codec.request_decoder,
-}
-
-_ENCODERS_BY_HAND = {
-    "FetchResponse": fetch_codec.response_encoder,
-    "ProduceResponse": produce_codec.response_encoder,
 }
 
 _DECODER_NAMES = {

@@ -21,6 +21,7 @@ _read_fixed = _FIXED.unpack_from
 _CORRELATION_ID = struct.Struct(">i")
 _CORRELATION_ID_AND_NO_TAGS = struct.Struct(">ix")
 _NO_CLIENT_ID = -1
+_new_tuple = tuple.__new__
 
 
 class RequestHeader(NamedTuple):
@@ -68,7 +69,8 @@ def decode_request_header(frame: memoryview) -> RequestHeader:
         raise DecodeError(f"request header: unknown API key {api_key}") from None
     except FAULTS as fault:
         raise DecodeError(f"request header in {len(frame)} bytes: {fault_reason(fault)}") from None
-    return RequestHeader(api_key, api_version, correlation_id, client_id, position)
+    # Each request passes here, and RequestHeader(...) would be one more Python call.
+    return _new_tuple(RequestHeader, (api_key, api_version, correlation_id, client_id, position))
 
 
 def _skip_tags(frame: memoryview, position: int) -> int:

@@ -34,7 +34,9 @@ from barnabas.storage.producer_state import AppendOrigin
 NO_LEADER: Final = -1
 LATEST_PRODUCE_VERSION: Final = 13
 
+# Looking a member up in its enum costs as much as a small call.
 _NONE: Final = ErrorCode.NONE
+_ONLINE: Final = PartitionState.ONLINE
 _OUT_OF_RANGE: Final = ErrorCode.OFFSET_OUT_OF_RANGE
 _LOG_END: Final = FetchIsolation.LOG_END
 _TXN_COMMITTED: Final = FetchIsolation.TXN_COMMITTED
@@ -189,7 +191,7 @@ class Partition:
 
     def access_error(self, current_leader_epoch: int, only_leader: bool) -> ErrorCode:
         """Return why a request may not be served here, in the order of F10: state, epoch, leadership."""
-        if self.state is not PartitionState.ONLINE:
+        if self.state is not _ONLINE:
             return state_error(self.state)
         if current_leader_epoch not in (NO_LEADER_EPOCH, self.leader_epoch):
             return self.check_leader_epoch(current_leader_epoch)
@@ -287,12 +289,14 @@ class Partition:
             return FetchPartitionResult(error)
         log = self.log
         log_start_offset = log.log_start_offset
-        log_end_offset = log.log_end_offset
-        high_watermark = self.high_watermark_metadata()
+        log_end = log.log_end_offset_metadata
+        high_watermark = self._high_watermark
+        if high_watermark.segment_base_offset < 0:
+            high_watermark = self.high_watermark_metadata()
         stable = high_watermark if log.first_unstable_offset is None else self.last_stable_offset_metadata()
         isolation = params.isolation
         if isolation is _LOG_END:
-            bound = log.log_end_offset_metadata
+            bound = log_end
         else:
             bound = stable if isolation is _TXN_COMMITTED else high_watermark
         fetch_offset = request.fetch_offset
@@ -308,7 +312,7 @@ class Partition:
                     log_start_offset,
                     diverging_epoch=diverging,
                 )
-        if fetch_offset < log_start_offset or fetch_offset > log_end_offset:
+        if not log_start_offset <= fetch_offset <= log_end.message_offset:
             return FetchPartitionResult(_OUT_OF_RANGE)
         result = FetchPartitionResult(
             _NONE, high_watermark.message_offset, stable.message_offset, log_start_offset

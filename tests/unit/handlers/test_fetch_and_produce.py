@@ -3,7 +3,9 @@
 import pytest
 
 from barnabas.base.errors import ErrorCode
-from barnabas.protocol import messages
+from barnabas.handlers import api_01_fetch
+from barnabas.handlers.request import RequestContext
+from barnabas.protocol import fetch_codec, messages
 from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.replica.fetch import FetchIsolation, FetchOutcome, FetchPartitionResult, FetchReason
 from barnabas.replica.offset_requests import ListOffsetsResult
@@ -68,6 +70,21 @@ def test_f8_records_are_empty_never_null(peer, replicas, version):
     for data in response.responses[0].partitions:
         assert data.records is not None
         assert bytes(data.records) == b""
+
+
+@pytest.mark.parametrize("version", sorted(fetch_codec.PLAIN_RESPONSE_VERSIONS))
+@pytest.mark.parametrize("fields", [{}, {"aborted_transactions": []}, {"preferred_read_replica": 3}])
+def test_one_partition_is_answered_alike_with_and_without_a_message(
+    peer, replicas, monkeypatch, version, fields
+):
+    replicas.fetch_outcome = _outcome(_result(**fields))
+    with monkeypatch.context() as without_messages:
+        without_messages.setattr(RequestContext, "respond", None)
+        peer.send(_fetch(_topic("events", 1), version=version), version)
+    monkeypatch.setattr(api_01_fetch, "_is_plain", lambda result: False)
+    peer.send(_fetch(_topic("events", 1), version=version), version)
+    plain, message = peer.connection.sent
+    assert plain == message
 
 
 def test_f8_only_consecutive_partitions_share_a_topic_and_failures_come_last(peer, replicas):

@@ -330,7 +330,9 @@ def test_f22_slices_read_before_a_fault_are_given_back(monkeypatch: pytest.Monke
 
     partition = broker.partition(1)
     monkeypatch.setattr(
-        type(partition.log), "log_end_offset", property(lambda log: 1 if log.partition == 0 else broken())
+        type(partition.log),
+        "log_end_offset_metadata",
+        property(lambda log: log._end if log.partition == 0 else broken()),
     )
     with pytest.raises(RuntimeError, match="broken"):
         broker.fetch(ask(0, 0), ask(0, 1))
