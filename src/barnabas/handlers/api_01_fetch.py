@@ -41,6 +41,9 @@ FINAL_SESSION_EPOCH = -1
 _FULL_FETCH_EPOCHS = (FINAL_SESSION_EPOCH, 0)
 _ISOLATION_LEVELS = (0, 1)
 
+_UNKNOWN_ID = ErrorCode.UNKNOWN_TOPIC_ID
+_UNKNOWN_PARTITION = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
 _FIRST_WITH_ZSTD = 10
 _FIRST_WITH_RACK = 11
 _FIRST_WITH_CURRENT_LEADER = 12
@@ -121,10 +124,10 @@ class _PendingFetch:
         image = context.services.image
         for asked in _each_once(request, with_ids):
             if with_ids:
-                topic_id, unknown = asked.topic_id, ErrorCode.UNKNOWN_TOPIC_ID
+                topic_id, unknown = asked.topic_id, _UNKNOWN_ID
                 topic = image.topics_by_id.get(topic_id)
             else:
-                topic_id, unknown = NULL_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                topic_id, unknown = NULL_UUID, _UNKNOWN_PARTITION
                 topic = image.topics.get(asked.topic)
             name = asked.topic if topic is None else topic.name
             for part in asked.partitions:
@@ -141,7 +144,7 @@ class _PendingFetch:
                 if topic is None:
                     self.failed.append((partition, unknown))
                 elif part.partition not in topic.partitions:
-                    self.failed.append((partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+                    self.failed.append((partition, _UNKNOWN_PARTITION))
                 else:
                     self.readable.append(partition)
 

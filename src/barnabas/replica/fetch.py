@@ -31,6 +31,11 @@ class FetchIsolation(Enum):
     TXN_COMMITTED = "txn_committed"
 
 
+_LOG_END = FetchIsolation.LOG_END
+_HIGH_WATERMARK = FetchIsolation.HIGH_WATERMARK
+_TXN_COMMITTED = FetchIsolation.TXN_COMMITTED
+
+
 class FetchReason(Enum):
     """Why a fetch was answered when it was: the words of the request log (F46)."""
 
@@ -134,8 +139,8 @@ def bounded_limits(
 def fetch_isolation(replica_id: int, isolation_level: int) -> FetchIsolation:
     """Return how far a fetch may read: followers and the debugging client to the log's end (F5)."""
     if replica_id != CONSUMER_REPLICA_ID:
-        return FetchIsolation.LOG_END
-    return FetchIsolation.TXN_COMMITTED if isolation_level == 1 else FetchIsolation.HIGH_WATERMARK
+        return _LOG_END
+    return _TXN_COMMITTED if isolation_level == 1 else _HIGH_WATERMARK
 
 
 class FetchPartition:

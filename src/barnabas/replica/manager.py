@@ -62,7 +62,12 @@ from barnabas.storage.producer_state import AppendOrigin
 from barnabas.timing.purgatory import TRIES_MAX_PER_TURN, Purgatory, PurgatoryStatistics
 from barnabas.timing.timer_wheel import TimerWheel
 
+# Looking a member up in its enum costs as much as a small call.
 _NONE: Final = ErrorCode.NONE
+_NO_WAIT: Final = FetchReason.NO_WAIT
+_ENOUGH_BYTES: Final = FetchReason.ENOUGH_BYTES
+_APPENDED: Final = AppendReason.APPENDED
+_CLIENT: Final = AppendOrigin.CLIENT
 _LOG_START_UNTOLD: Final = frozenset(
     (
         ErrorCode.CORRUPT_MESSAGE,
@@ -257,11 +262,11 @@ class ReplicaManager:
         """
         results, records_bytes, notable = self._reader.read(params, partitions, is_first=True)
         if params.max_wait_ms <= 0:
-            reason = FetchReason.NO_WAIT
+            reason = _NO_WAIT
         elif not partitions:
             reason = FetchReason.NOTHING_REQUESTED
         elif records_bytes >= params.min_bytes:
-            reason = FetchReason.ENOUGH_BYTES
+            reason = _ENOUGH_BYTES
         elif notable is not None:
             reason = notable
         else:
@@ -362,7 +367,7 @@ class ReplicaManager:
             )
             self._produces.try_complete_else_watch(operation, [entry[1] for entry in waiting], owner)
             return
-        respond(AppendOutcome(results, AppendReason.APPENDED if appended else AppendReason.NOTHING_APPENDED))
+        respond(AppendOutcome(results, _APPENDED if appended else AppendReason.NOTHING_APPENDED))
 
     def _append_one(
         self, request: AppendPartition, acks: int, origin: AppendOrigin, request_version: int
@@ -374,7 +379,7 @@ class ReplicaManager:
             raise ApiError(self.partitions.missing_error(request.topic, request.partition))
         if request.topic_id not in (partition.topic_id, NULL_UUID):
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
-        if origin is AppendOrigin.CLIENT and request.topic in INTERNAL_TOPICS:
+        if origin is _CLIENT and request.topic in INTERNAL_TOPICS:
             raise ApiError(
                 ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {request.topic}"
             )

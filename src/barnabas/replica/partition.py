@@ -181,6 +181,12 @@ class Partition:
         """`min.insync.replicas`, but never more than there are replicas."""
         return min(self.log.config.min_insync_replicas, max(1, len(self.replicas)))
 
+    @property
+    def is_under_min_isr(self) -> bool:
+        """Whether fewer replicas are in sync than acks=-1 needs; asked with every append."""
+        in_sync = len(self.isr)
+        return (in_sync < len(self.replicas) or not in_sync) and in_sync < self.min_insync_replicas
+
     def check_leader_epoch(self, current_leader_epoch: int) -> ErrorCode:
         """Compare the epoch a client believes in with ours; -1 is not compared (F11)."""
         if current_leader_epoch in (NO_LEADER_EPOCH, self.leader_epoch):
@@ -244,7 +250,7 @@ class Partition:
 
         It never goes back here, and stays put while the ISR is below min.insync.replicas (KIP-966).
         """
-        if len(self.isr) < self.min_insync_replicas:
+        if self.is_under_min_isr:
             return False
         reached = self.log.log_end_offset_metadata
         for follower in self.followers.values():
@@ -252,9 +258,9 @@ class Partition:
             if has.message_offset < reached.message_offset and follower.replica_id in self.isr:
                 reached = has
         current = self._high_watermark
-        if reached.message_offset < current.message_offset or reached == current:
-            return False
         moved = reached.message_offset > current.message_offset
+        if not moved and (reached.message_offset < current.message_offset or reached == current):
+            return False
         # At the same offset the new segment's place still counts, or case F would be seen after a roll.
         if moved or current.message_offset_only or current.on_older_segment(reached):
             self._high_watermark = reached
@@ -371,7 +377,7 @@ class Partition:
         error = self.access_error(NO_LEADER_EPOCH, only_leader=True)
         if error is not _NONE:
             raise ApiError(error)
-        if acks == -1 and len(self.isr) < self.min_insync_replicas:
+        if acks == -1 and self.is_under_min_isr:
             raise ApiError(
                 ErrorCode.NOT_ENOUGH_REPLICAS,
                 f"The size of the current ISR {len(self.isr)} of {self.topic}-{self.partition} is below "
@@ -394,7 +400,7 @@ class Partition:
             return error
         if self._high_watermark.message_offset < required_offset:
             return None
-        if len(self.isr) < self.min_insync_replicas:
+        if self.is_under_min_isr:
             # The records are there, but fewer replicas have them than the topic promises.
             return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         return _NONE

@@ -25,8 +25,10 @@ from barnabas.base import limits
 from barnabas.base.dataclass import dataclass
 from barnabas.base.disk import Buffer
 from barnabas.base.errors import ApiError, DecodeError, ErrorCode
+from barnabas.protocol.checksum import crc32c
 from barnabas.protocol.compression import Codec, compress, decompress
 from barnabas.protocol.record_batch import (
+    ATTRIBUTES_POSITION,
     CODEC_MASK,
     CONTROL_BIT,
     HEADER,
@@ -39,7 +41,6 @@ from barnabas.protocol.record_batch import (
     TIMESTAMP_TYPE_BIT,
     BatchHeader,
     TimestampType,
-    crc_matches,
     restamped_header,
 )
 from barnabas.protocol.record_walk import (
@@ -63,6 +64,7 @@ _ZSTD_VERSION_MIN = 7
 # Looking a member up in its enum costs more than any check below it, so the hot path uses these.
 _CODECS = tuple(Codec)
 _NONE = Codec.NONE
+_ZSTD = Codec.ZSTD
 _LOG_APPEND_TIME = TimestampType.LOG_APPEND_TIME
 _CLIENT = AppendOrigin.CLIENT
 _INVALID_RECORD = ErrorCode.INVALID_RECORD
@@ -124,9 +126,12 @@ class RecordsRejectedError(ApiError):
         self.record_errors = record_errors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class ValidatedBatch:
-    """A batch fit to be appended, but for its base offset and leader epoch."""
+    """A batch fit to be appended, but for its base offset and leader epoch.
+
+    Not frozen: one is made for every append.
+    """
 
     header: BatchHeader
     """As it is going to be stored, with base offset 0: count, last offset delta, producer fields."""
@@ -193,7 +198,7 @@ def validate_produced_records(
         header = restamped_header(header, stored, rules.timestamp_type, max_timestamp)
         parts: tuple[Buffer, ...] = (HEADER.pack(*header), stored)
     else:
-        parts = (frame[: header.size_bytes],)
+        parts = (frame[: HEADER_BYTES + len(stored)],)
     return _result(header, parts, max_timestamp, max_timestamp_delta, rules)
 
 
@@ -212,7 +217,7 @@ def _only_batch(frame: memoryview, api_version: int) -> BatchHeader:
     codec_id = header.attributes & CODEC_MASK
     if codec_id >= len(_CODECS):
         raise ApiError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"unknown compression type id {codec_id}")
-    if api_version < _ZSTD_VERSION_MIN and codec_id == Codec.ZSTD:
+    if api_version < _ZSTD_VERSION_MIN and codec_id == _ZSTD:
         raise ApiError(
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce v7, this is v{api_version}"
         )
@@ -243,14 +248,15 @@ def _check_header(
 ) -> None:
     """Check all that the header says, in Kafka's order."""
     invalid = _INVALID_RECORD
+    size_bytes = header.batch_length + LOG_OVERHEAD_BYTES
     if header.base_offset != 0:
         raise ApiError(invalid, f"base offset is {header.base_offset}, a producer's is 0")
-    if header.size_bytes > rules.max_message_bytes:
+    if size_bytes > rules.max_message_bytes:
         raise ApiError(
             ErrorCode.MESSAGE_TOO_LARGE,
-            f"batch of {header.size_bytes} bytes, max.message.bytes is {rules.max_message_bytes}",
+            f"batch of {size_bytes} bytes, max.message.bytes is {rules.max_message_bytes}",
         )
-    if not crc_matches(frame, 0, header):
+    if crc32c(frame[ATTRIBUTES_POSITION:size_bytes], 0) != header.crc:
         raise ApiError(ErrorCode.CORRUPT_MESSAGE, f"checksum {header.crc:#010x} does not match the batch")
     if header.last_offset_delta < 0:
         raise ApiError(invalid, f"last offset delta is {header.last_offset_delta}")
@@ -360,9 +366,5 @@ def _result(
 ) -> ValidatedBatch:
     appended = rules.timestamp_type is _LOG_APPEND_TIME
     return ValidatedBatch(
-        header=header,
-        parts=parts,
-        max_timestamp=max_timestamp,
-        max_timestamp_delta=max_timestamp_delta,
-        log_append_time_ms=max_timestamp if appended else NO_TIMESTAMP,
+        header, parts, max_timestamp, max_timestamp_delta, max_timestamp if appended else NO_TIMESTAMP
     )
