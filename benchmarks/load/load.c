@@ -4,9 +4,10 @@
  * Each connection keeps `depth` requests outstanding and sends the next when an answer is whole. Answers
  * are read and thrown away. Latency is from send to the answer's last byte, in a histogram of 1 us.
  *
- *   load HOST PORT CONNECTIONS DEPTH SECONDS REQUEST_BYTES
+ *   load HOST PORT CONNECTIONS DEPTH SECONDS REQUEST_BYTES [REQUEST_FILE]
  *
- * REQUEST_BYTES counts the body without its length. Prints one line of JSON.
+ * REQUEST_BYTES counts the body without its length; the body is zeros, or what the file holds. Prints one line
+ * of JSON.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -115,8 +116,8 @@ static double percentile(double share) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 7) {
-        fprintf(stderr, "usage: load HOST PORT CONNECTIONS DEPTH SECONDS REQUEST_BYTES\n");
+    if (argc != 7 && argc != 8) {
+        fprintf(stderr, "usage: load HOST PORT CONNECTIONS DEPTH SECONDS REQUEST_BYTES [REQUEST_FILE]\n");
         return 2;
     }
     int count = atoi(argv[3]), depth = atoi(argv[4]);
@@ -129,6 +130,11 @@ int main(int argc, char **argv) {
     Connection *connections = calloc((size_t)count, sizeof *connections);
     uint32_t length = htonl((uint32_t)(request_bytes - 4));
     memcpy(request, &length, 4);
+    if (argc == 8) {
+        FILE *file = fopen(argv[7], "rb");
+        if (!file || fread(request + 4, 1, request_bytes - 4, file) != request_bytes - 4) fail("request file");
+        fclose(file);
+    }
     epoll_fd = epoll_create1(0);
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(argv[2]))};
     inet_pton(AF_INET, argv[1], &to.sin_addr);
