@@ -14,7 +14,8 @@ from barnabas.protocol import messages as m
 from barnabas.protocol.frames import decode_response_header, encode_request_header
 
 CLIENT_ID = "side-by-side"
-UNKNOWN_ID = bytes(range(1, 17))
+UNKNOWN_ID = bytes(4) + bytes(range(1, 13))
+"""Below any id that is made at random, so that answers sorted by id come in one order."""
 LENGTH_BYTES = 4
 ANSWER_TIMEOUT_S = 20
 LEADER_TIMEOUT_S = 30
