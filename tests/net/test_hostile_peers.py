@@ -24,6 +24,7 @@ from barnabas.protocol.record_batch_builder import BatchBuilder
 from tests.broker import BarnabasBroker
 from tests.golden.exchanges import load
 from tests.net.calm_client import CalmClient
+from tests.net.running import wait_until
 from tests.net.wire import Wire, fetch_request, frame_of, produce_request
 
 pytestmark = pytest.mark.timeout(300)
@@ -101,13 +102,6 @@ def idle_cpu_share(pid: int) -> float:
     before = cpu_s()
     time.sleep(IDLE_S)
     return (cpu_s() - before) / IDLE_S
-
-
-def wait_until(holds, what: str, timeout_s: float = 20) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < deadline, f"in vain until {what}"
-        time.sleep(0.01)
 
 
 def throw(broker: BarnabasBroker, data: bytes, *, timeout_s: float = 30) -> Wire:

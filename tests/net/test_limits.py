@@ -1,15 +1,19 @@
 """Limits on connections, with real sockets on loopback: their number, their age, and descriptors."""
 
+import errno
+import gc
 import os
 import resource
 import select
 import socket
 import time
 
+import pytest
+
 from barnabas.net.connection import Connection
 from barnabas.net.listener_config import ConnectionLimits
 
-from .running import Handler, Running, client_of, echo
+from .running import Handler, Running, client_of, echo, wait_until
 
 MIB = 1024 * 1024
 
@@ -72,19 +76,34 @@ def test_without_descriptors_accepting_pauses_and_goes_on() -> None:
     with running, client_of(listener) as first:
         first.ask(b"x")
         second = socket.socket()
-        used = len(os.listdir("/proc/self/fd"))
-        resource.setrlimit(resource.RLIMIT_NOFILE, (used - 1, hard))
+        highest = max(int(name) for name in os.listdir("/proc/self/fd"))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1, hard))
+        fillers = _fill_descriptors()  # free numbers below the limit, which accept would take
         try:
             second.connect(("127.0.0.1", listener.port))
-            while running.on_loop(running.reactor.statistics).accept_failures == 0:
-                pass
+            wait_until(
+                lambda: running.on_loop(running.reactor.statistics).accept_failures > 0, "accepting fails"
+            )
             turns = running.on_loop(running.reactor.statistics).turns
             assert first.ask(b"y") == b"y"
             select.select([], [], [], 0.1)
             assert running.on_loop(running.reactor.statistics).turns - turns < 20, "it spins"
         finally:
+            for filler in fillers:
+                os.close(filler)
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         second.settimeout(10)
         second.sendall(b"\0\0\0\1z")
         assert second.recv(5) == b"\0\0\0\1z"
         second.close()
+
+
+def _fill_descriptors() -> list[int]:
+    """Takes every descriptor number still free below the limit."""
+    gc.collect()  # a descriptor that garbage still holds would come free later
+    taken: list[int] = []
+    with pytest.raises(OSError) as refused:
+        while True:
+            taken.append(os.dup(2))
+    assert refused.value.errno == errno.EMFILE
+    return taken
