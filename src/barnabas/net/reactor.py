@@ -279,13 +279,15 @@ class Reactor:
             if listener is not None:
                 self._accept(listener)
             elif fd == self._wake_fd:
+                # Read, then cleared, then the calls are taken: a thread that still finds the flag set has appended
+                # its call before. Cleared here even if no call is left (an earlier turn took it before its
+                # thread had come to wake us), or nobody could wake us again.
                 os.eventfd_read(fd)
+                self._is_woken = False
 
     def _run_due(self) -> None:
         """Run calls, timers, connections that go on, and the end-of-turn calls."""
         if self._calls_from_threads:
-            # Cleared first: a call appended after this wakes the next turn.
-            self._is_woken = False
             self._take_calls_from_threads()
         if self._calls:
             for _ in range(min(len(self._calls), CALLS_PER_TURN_MAX)):
