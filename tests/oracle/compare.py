@@ -1,15 +1,15 @@
 """Compare what two brokers answer to the same request, field by field.
 
-A decoded message is flattened to `topics[0].partitions[1].error_code -> value`; what differs between the two
-flat forms is a difference unless a rule allows it, and every rule has a reason. Comparing bytes was rejected:
-two right answers differ in ids, times and the order of what is a set, and a byte offset tells nobody which
-field it is.
+A decoded message, or the plain data that a test made of one, is flattened to
+`topics[0].partitions[1].error_code -> value`; what differs between the two flat forms is a difference unless
+a rule allows it, and every rule has a reason. Comparing bytes was rejected: two right answers differ in ids,
+times and the order of what is a set, and a byte offset tells nobody which field it is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -18,6 +18,8 @@ from barnabas.protocol.messages import Message
 from barnabas.protocol.structures import Struct
 
 ABSENT = "(absent)"
+ANYTHING = object()
+SHOWN_CHARS = 300
 _INDEX = re.compile(r"\[\d+\]")
 _LABEL = re.compile(r"\[[^]]*\]")
 
@@ -52,6 +54,7 @@ class Allowed:
         path: of the field with indexes left out, `topics[].topic_id`; may hold `*`. Elements of an unordered
             list stand under their name: `results[].configs[listeners].value`.
         scenario: of the request; may hold `*`.
+        theirs: what Apache Kafka has there; ANYTHING covers all.
         same_presence: the values may differ, but either both say something (not null, 0, -1, empty) or
             none does.
     """
@@ -60,6 +63,7 @@ class Allowed:
     api: str = "*"
     path: str = "*"
     scenario: str = "*"
+    theirs: object = ANYTHING
     same_presence: bool = True
 
     def covers(self, api: str, scenario: str, difference: Difference) -> bool:
@@ -67,6 +71,8 @@ class Allowed:
         if not fnmatchcase(api, self.api) or not fnmatchcase(scenario, self.scenario):
             return False
         if not fnmatchcase(_pattern(_INDEX.sub("[]", difference.path)), _pattern(self.path)):
+            return False
+        if self.theirs is not ANYTHING and self.theirs != difference.theirs:
             return False
         return not self.same_presence or _says(difference.theirs) == _says(difference.ours)
 
@@ -79,11 +85,11 @@ class Difference(NamedTuple):
     ours: object
 
     def __str__(self) -> str:
-        return f"{self.path}: Apache Kafka {self.theirs!r}, Barnabas {self.ours!r}"
+        return f"{self.path}: Apache Kafka {_shown(self.theirs)}, Barnabas {_shown(self.ours)}"
 
 
 def flatten(value: object, path: str = "", unordered: Collection[str] = ()) -> Iterator[tuple[str, object]]:
-    """Yield (path, value) for every scalar of a message; lists yield their length too.
+    """Yield (path, value) for every scalar of a message or of plain data; lists yield their length too.
 
     Args:
         unordered: paths of lists, indexes left out, whose order says nothing.
@@ -93,6 +99,9 @@ def flatten(value: object, path: str = "", unordered: Collection[str] = ()) -> I
             inner = getattr(value, name)
             if name == "unknown_tags" and not inner:
                 continue
+            yield from flatten(inner, f"{path}.{name}" if path else name, unordered)
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
             yield from flatten(inner, f"{path}.{name}" if path else name, unordered)
     elif isinstance(value, list | tuple):
         yield f"{path}.length", len(value)
@@ -105,9 +114,10 @@ def flatten(value: object, path: str = "", unordered: Collection[str] = ()) -> I
 
 
 def differences(
-    theirs: Message,
-    ours: Message,
+    theirs: object,
+    ours: object,
     *,
+    api: str = "",
     scenario: str = "",
     allowed: Sequence[Allowed] = (),
     unordered: Collection[str] = (),
@@ -115,10 +125,12 @@ def differences(
     """Return the fields in which two answers differ and no rule says they may.
 
     Args:
-        theirs: Apache Kafka's.
+        theirs: Apache Kafka's; like `ours` a message, or plain data.
+        api: of plain data; a message tells its own.
     """
-    assert type(theirs) is type(ours), f"{type(theirs).__name__} against {type(ours).__name__}"
-    api = type(theirs).__name__.removesuffix("Response")
+    if isinstance(theirs, Message):
+        assert type(theirs) is type(ours), f"{type(theirs).__name__} against {type(ours).__name__}"
+        api = type(theirs).__name__.removesuffix("Response")
     left = dict(flatten(theirs, unordered=unordered))
     right = dict(flatten(ours, unordered=unordered))
     found = [
@@ -154,6 +166,11 @@ def _identity(item: object) -> tuple[str, ...]:
     if isinstance(item, Struct):
         return tuple(repr(getattr(item, name)) for name in IDENTITY_FIELDS if name in item.__slots__)
     return (repr(item),)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}... ({len(text)} characters)"
 
 
 def _says(value: object) -> bool:

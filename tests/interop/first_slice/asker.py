@@ -36,6 +36,7 @@ class Asker:
     Attributes:
         answers: (situation, answer) in the order they were asked.
         topic_ids: by name, as the broker told.
+        sent, received: the frames of the last exchange; None when the broker hung up.
     """
 
     def __init__(self, port: int) -> None:
@@ -43,6 +44,8 @@ class Asker:
         self.answers: list[tuple[str, Plain]] = []
         self.topic_ids: dict[str, bytes] = {}
         self.names: dict[bytes, str] = {UNKNOWN_ID: "the unknown id"}
+        self.sent = b""
+        self.received: bytes | None = None
         self._sock: socket.socket | None = None
         self._correlation_id = 0
         self._cluster_id: str | None = None
@@ -75,7 +78,7 @@ class Asker:
         key = request.api_key
         assert key is not None
         self._send(version, request)
-        frame = self._receive_frame()
+        frame = self.received = self._receive_frame()
         if frame is None:
             self.close()
             return None
@@ -92,6 +95,7 @@ class Asker:
         key = request.api_key
         assert key is not None
         frame = encode_request_header(key, version, self._correlation_id, CLIENT_ID) + request.encode(version)
+        self.sent = frame
         self._sock.sendall(len(frame).to_bytes(LENGTH_BYTES, "big") + frame)
 
     def _receive_frame(self) -> bytes | None:
