@@ -4,11 +4,14 @@ Reads records for consumers and followers; parks when there is too little to sen
 
 Behaviour
 - One byte limit is shared by all partitions in request order; the first batch is never refused (F6, F7).
-- Partitions that cannot be read at all (unknown name or id) come last, the others in request order (F8).
+- Partitions that cannot be read at all come last, of them unknown ids first; the others in request order
+  (F8).
 - Records travel as file slices from the log to the socket: this file never sees a record byte.
-- Fetch sessions are answered as a broker without a free slot answers them: every request gets a full
-  answer and session id 0; a request that continues a session gets FETCH_SESSION_ID_NOT_FOUND (70), on
-  which every client starts over with a full request.
+- A full request (epoch 0) opens a session when its answer is made, if there is a slot; one with epoch -1
+  opens none, and either ends the session it names (F34). A request that continues a session changes its
+  partitions, and the answer holds those of which there is news (F35-F37). One that does not fit its session
+  hears FETCH_SESSION_ID_NOT_FOUND (70), INVALID_FETCH_SESSION_EPOCH (71) or FETCH_SESSION_TOPIC_ID_ERROR
+  (106), on which every client starts over with a full request.
 - A topic stored as zstd answers versions below 10 with UNSUPPORTED_COMPRESSION_TYPE (F2b).
 Versions
 - 5 log start offset; 7 sessions (KIP-227); 9 leader epochs (KIP-320); 11 rack (KIP-392);
@@ -18,14 +21,19 @@ Versions
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.base.uuids import NULL_UUID
+from barnabas.base.logger import Logger
 from barnabas.handlers.brokers import NamedLeaders
+from barnabas.handlers.fetch_partitions import PartitionKey, asked_partitions, sort_out
+from barnabas.handlers.fetch_session import FINAL_EPOCH, INITIAL_EPOCH, CachedPartition, FetchSession
+from barnabas.handlers.fetch_session_cache import INVALID_SESSION_ID
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages
-from barnabas.protocol.fetch_codec import PLAIN_RESPONSE_VERSIONS, plain_response
+from barnabas.protocol.fetch_codec import PLAIN_RESPONSE_VERSIONS, empty_response, plain_response
 from barnabas.replica.fetch import (
-    NO_LEADER_EPOCH,
+    UNKNOWN_OFFSET,
     ClientMetadata,
     FetchOutcome,
     FetchParams,
@@ -35,33 +43,54 @@ from barnabas.replica.fetch import (
     fetch_isolation,
 )
 
-FINAL_SESSION_EPOCH = -1
-"""With a session id it closes that session, without one it asks for none (KIP-227)."""
+_log = Logger(__name__)
 
-_FULL_FETCH_EPOCHS = (FINAL_SESSION_EPOCH, 0)
+_FULL_FETCH_EPOCHS = (FINAL_EPOCH, INITIAL_EPOCH)
 _ISOLATION_LEVELS = (0, 1)
 
-_UNKNOWN_ID = ErrorCode.UNKNOWN_TOPIC_ID
-_UNKNOWN_PARTITION = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-
+_LAST_WITHOUT_STORAGE_ERROR = 5
 _FIRST_WITH_ZSTD = 10
 _FIRST_WITH_RACK = 11
-_FIRST_WITH_CURRENT_LEADER = 12
 _FIRST_WITH_TOPIC_IDS = 13
 _FIRST_WITH_REPLICA_STATE = 15
-_FIRST_WITH_NODE_ENDPOINTS = 16
+_FIRST_WITH_LEADERS = 16
 
 
 def handle(context: RequestContext, request: messages.FetchRequest) -> messages.FetchResponse | None:
     """Start the read, which answers when it is done; answer at once what needs no reading."""
     if request.isolation_level not in _ISOLATION_LEVELS:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"unknown isolation level {request.isolation_level}")
-    if request.session_epoch not in _FULL_FETCH_EPOCHS:
-        return messages.FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-    fetch = _PendingFetch(context, request)
-    context.services.replicas.fetch(
-        _fetch_params(context, request), fetch.readable, fetch.respond, context.connection
-    )
+    params = _fetch_params(context, request)
+    with_ids = context.api_version >= _FIRST_WITH_TOPIC_IDS
+    sessions = context.services.fetch_sessions
+    fetch: _SessionlessFetch
+    if request.session_epoch in _FULL_FETCH_EPOCHS:
+        if request.session_id != INVALID_SESSION_ID:
+            sessions.close(request.session_id)
+        if request.session_epoch == FINAL_EPOCH:
+            fetch = _SessionlessFetch(
+                context, params, asked_partitions(request.topics, FetchPartition, with_ids=with_ids).values()
+            )
+        else:
+            fetch = _OpeningFetch(
+                context, params, asked_partitions(request.topics, CachedPartition, with_ids=with_ids).values()
+            )
+    else:
+        session, error = sessions.resume(request.session_id, request.session_epoch, uses_topic_ids=with_ids)
+        if session is None:
+            # Clients find out by this that a session gave way: nothing that anybody has to look into.
+            _log.debug(
+                "%s: session %d epoch %d: %s", context, request.session_id, request.session_epoch, error.name
+            )
+            return messages.FetchResponse(error_code=error)
+        session.update(request.topics, request.forgotten_topics_data)
+        if sessions.advance(session, context.received_us // 1000):
+            fetch = _IncrementalFetch(context, session)
+        else:
+            fetch = _SessionlessFetch(
+                context, params, asked_partitions(request.topics, FetchPartition, with_ids=with_ids).values()
+            )
+    context.services.replicas.fetch(params, fetch.readable, fetch.respond, context.connection)
     return None
 
 
@@ -82,7 +111,7 @@ def error_response(request: messages.FetchRequest, error: ApiError, version: int
 
 def closes_session(request: messages.FetchRequest) -> bool:
     """Whether this request ends a session, on which a parked fetch of the connection is answered (F33)."""
-    return request.session_id != 0 and request.session_epoch == FINAL_SESSION_EPOCH
+    return request.session_id != INVALID_SESSION_ID and request.session_epoch == FINAL_EPOCH
 
 
 def _fetch_params(context: RequestContext, request: messages.FetchRequest) -> FetchParams:
@@ -111,65 +140,62 @@ def _fetch_params(context: RequestContext, request: messages.FetchRequest) -> Fe
     )
 
 
-class _PendingFetch:
+class _SessionlessFetch:
     """A fetch between its request and its answer: what is read, and what failed before reading."""
 
     __slots__ = ("context", "failed", "readable")
 
-    def __init__(self, context: RequestContext, request: messages.FetchRequest) -> None:
+    readable: Sequence[FetchPartition]
+    failed: Sequence[tuple[FetchPartition, ErrorCode]]
+
+    def __init__(self, context: RequestContext, params: FetchParams, asked: Iterable[FetchPartition]) -> None:
         self.context = context
-        self.readable: list[FetchPartition] = []
-        self.failed: list[tuple[FetchPartition, ErrorCode]] = []
-        with_ids = context.api_version >= _FIRST_WITH_TOPIC_IDS
-        image = context.services.image
-        for asked in _each_once(request, with_ids):
-            if with_ids:
-                topic_id, unknown = asked.topic_id, _UNKNOWN_ID
-                topic = image.topics_by_id.get(topic_id)
-            else:
-                topic_id, unknown = NULL_UUID, _UNKNOWN_PARTITION
-                topic = image.topics.get(asked.topic)
-            name = asked.topic if topic is None else topic.name
-            for part in asked.partitions:
-                partition = FetchPartition(
-                    name,
-                    topic_id,
-                    part.partition,
-                    part.fetch_offset,
-                    part.partition_max_bytes,
-                    part.current_leader_epoch if part.current_leader_epoch >= 0 else NO_LEADER_EPOCH,
-                    part.last_fetched_epoch if part.last_fetched_epoch >= 0 else NO_LEADER_EPOCH,
-                    part.log_start_offset,
-                )
-                if topic is None:
-                    self.failed.append((partition, unknown))
-                elif part.partition not in topic.partitions:
-                    self.failed.append((partition, _UNKNOWN_PARTITION))
-                else:
-                    self.readable.append(partition)
+        self.readable, self.failed = sort_out(
+            asked,
+            context.services.image,
+            with_ids=context.api_version >= _FIRST_WITH_TOPIC_IDS,
+            in_order=params.is_from_follower,
+        )
 
     def respond(self, outcome: FetchOutcome) -> None:
         """Send what was read; called by the replica layer, at once or after a wait."""
-        version = self.context.api_version
-        if version < _FIRST_WITH_ZSTD:
-            self._refuse_zstd(outcome)
-        results = outcome.results
-        if (
-            len(results) == 1
-            and not self.failed
-            and version in PLAIN_RESPONSE_VERSIONS
-            and _is_plain(results[0])
-        ):
-            self._respond_plain(results[0])
-        else:
-            self._respond_message(outcome)
+        if self.context.api_version < _FIRST_WITH_ZSTD:
+            self._downgrade(outcome)
+        self._send(self.readable, outcome.results, INVALID_SESSION_ID)
 
-    def _respond_plain(self, result: FetchPartitionResult) -> None:
+    def respond_throttled(self, outcome: FetchOutcome, throttle_time_ms: int) -> None:
+        """Send that the client is over its quota, instead of what was read (F39)."""
+        outcome.release()
+        self.context.respond(messages.FetchResponse(throttle_time_ms=throttle_time_ms))
+
+    def _send(
+        self,
+        partitions: Sequence[FetchPartition],
+        results: Sequence[FetchPartitionResult],
+        session_id: int,
+    ) -> None:
+        """Answer for these partitions and for those in `failed`."""
+        if not self.failed and self.context.api_version in PLAIN_RESPONSE_VERSIONS:
+            if len(results) == 1 and _is_plain(results[0]):
+                self._respond_plain(partitions[0], results[0], session_id)
+                return
+            if not results:
+                context = self.context
+                context.respond_parts(
+                    empty_response(context.api_version, context.response_prefix(), session_id)
+                )
+                return
+        self._respond_message(partitions, results, session_id)
+
+    def _respond_plain(
+        self, partition: FetchPartition, result: FetchPartitionResult, session_id: int
+    ) -> None:
         """Answer for one partition without making the response's objects: most polls of a consumer."""
-        context, partition = self.context, self.readable[0]
+        context = self.context
         parts = plain_response(
             context.api_version,
             context.response_prefix(),
+            session_id,
             partition.topic,
             partition.topic_id,
             partition.partition,
@@ -183,36 +209,33 @@ class _PendingFetch:
         )
         context.respond_parts(parts)
 
-    def _respond_message(self, outcome: FetchOutcome) -> None:
+    def _respond_message(
+        self,
+        partitions: Sequence[FetchPartition],
+        results: Sequence[FetchPartitionResult],
+        session_id: int,
+    ) -> None:
         version = self.context.api_version
         leaders = NamedLeaders(self.context)
-        response = messages.FetchResponse()
-        last_topic = ("", b"")
-        for partition, data in [
-            *(
-                (partition, _partition_data(partition.partition, result, version, leaders))
-                for partition, result in zip(self.readable, outcome.results, strict=True)
-            ),
-            *((partition, _failed(partition.partition, code)) for partition, code in self.failed),
-        ]:
-            topic = (partition.topic, partition.topic_id)
-            if topic != last_topic:
-                last_topic = topic
-                response.responses.append(
-                    messages.FetchResponseFetchableTopicResponse(
-                        topic=partition.topic, topic_id=partition.topic_id, partitions=[data]
-                    )
-                )
-            else:
-                response.responses[-1].partitions.append(data)
-        if version >= _FIRST_WITH_NODE_ENDPOINTS:
+        response = messages.FetchResponse(session_id=session_id)
+        answers = _Topics(response.responses, by_id=version >= _FIRST_WITH_TOPIC_IDS)
+        for partition, result in zip(partitions, results, strict=True):
+            answers.add(partition, _partition_data(partition.partition, result, version, leaders))
+        for partition, code in self.failed:
+            answers.add(partition, _failed(partition.partition, code))
+        if version >= _FIRST_WITH_LEADERS:
             response.node_endpoints = [
                 messages.FetchResponseNodeEndpoint(node_id=e.node_id, host=e.host, port=e.port, rack=e.rack)
                 for e in leaders.endpoints()
             ]
         self.context.respond(response)
 
-    def _refuse_zstd(self, outcome: FetchOutcome) -> None:
+    def _downgrade(self, outcome: FetchOutcome) -> None:
+        """Tell old clients what they understand: refuse zstd (F2b), and name the error they know."""
+        if self.context.api_version <= _LAST_WITHOUT_STORAGE_ERROR:
+            for result in outcome.results:
+                if result.error_code == ErrorCode.KAFKA_STORAGE_ERROR:
+                    result.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
         replicas = self.context.services.replicas
         for partition, result in zip(self.readable, outcome.results, strict=True):
             if result.error_code == ErrorCode.NONE and (
@@ -226,29 +249,111 @@ class _PendingFetch:
                 result.aborted_transactions = None
 
 
-def _each_once(request: messages.FetchRequest, with_ids: bool) -> list[messages.FetchRequestFetchTopic]:
-    """Return what is asked, of a partition named twice only the last, where the first stood, as in Kafka."""
-    topics = request.topics
-    if len(topics) == 1 and len(topics[0].partitions) == 1:
-        return topics
-    last: dict[tuple[str | bytes, int], messages.FetchRequestFetchPartition] = {}
-    count = 0
-    for topic in topics:
-        name = topic.topic_id if with_ids else topic.topic
-        count += len(topic.partitions)
-        for part in topic.partitions:
-            last[name, part.partition] = part
-    if len(last) == count:
-        return topics
-    kept = []
-    for topic in topics:
-        name = topic.topic_id if with_ids else topic.topic
-        found = (last.pop((name, part.partition), None) for part in topic.partitions)
-        parts = [part for part in found if part is not None]
-        kept.append(
-            messages.FetchRequestFetchTopic(topic=topic.topic, topic_id=topic.topic_id, partitions=parts)
+class _OpeningFetch(_SessionlessFetch):
+    """A full fetch of a client that wants a session for what it names (F34)."""
+
+    __slots__ = ("_privileged",)
+
+    readable: Sequence[CachedPartition]
+    failed: Sequence[tuple[CachedPartition, ErrorCode]]
+
+    def __init__(
+        self, context: RequestContext, params: FetchParams, asked: Iterable[CachedPartition]
+    ) -> None:
+        super().__init__(context, params, asked)
+        self._privileged = params.is_from_follower
+
+    def respond(self, outcome: FetchOutcome) -> None:
+        """Send what was read, and the id of the session if there is a slot for it."""
+        context = self.context
+        if context.api_version < _FIRST_WITH_ZSTD:
+            self._downgrade(outcome)
+        with_ids = context.api_version >= _FIRST_WITH_TOPIC_IDS
+        partitions: dict[PartitionKey, CachedPartition] = {}
+        for partition, result in zip(self.readable, outcome.results, strict=True):
+            partition.told(result.high_watermark, result.log_start_offset)
+            partitions[partition.topic_id if with_ids else partition.topic, partition.partition] = partition
+        for partition, _ in self.failed:
+            partition.told(UNKNOWN_OFFSET, UNKNOWN_OFFSET)
+            partitions[partition.topic_id if with_ids else partition.topic, partition.partition] = partition
+        session = context.services.fetch_sessions.open(
+            partitions,
+            uses_topic_ids=with_ids,
+            privileged=self._privileged,
+            now_ms=context.services.clock.monotonic_ms(),
+            client_id=context.client_id,
+            client_host=context.connection.peer_host,
         )
-    return kept
+        self._send(self.readable, outcome.results, INVALID_SESSION_ID if session is None else session.id)
+
+
+class _IncrementalFetch(_SessionlessFetch):
+    """A fetch that continues a session: it reads all the session's partitions and tells the news."""
+
+    __slots__ = ("_epoch", "_session")
+
+    readable: Sequence[CachedPartition]
+    failed: Sequence[tuple[CachedPartition, ErrorCode]]
+
+    def __init__(self, context: RequestContext, session: FetchSession) -> None:
+        self.context = context
+        self.readable, self.failed = session.resolve(context.services.image)
+        self._session = session
+        self._epoch = session.epoch
+
+    def respond(self, outcome: FetchOutcome) -> None:
+        """Send what is new; an error when another request has gone on with the session meanwhile."""
+        session = self._session
+        if session.epoch != self._epoch:
+            self._refuse(outcome, 0)
+            return
+        if self.context.api_version < _FIRST_WITH_ZSTD:
+            self._downgrade(outcome)
+        partitions, results = session.news(self.readable, outcome.results, self.failed)
+        self._send(partitions, results, session.id)
+
+    def respond_throttled(self, outcome: FetchOutcome, throttle_time_ms: int) -> None:
+        """Send that the client is over its quota; what there was to tell stays news (F39)."""
+        if self._session.epoch != self._epoch:
+            self._refuse(outcome, throttle_time_ms)
+            return
+        outcome.release()
+        self.context.respond(
+            messages.FetchResponse(throttle_time_ms=throttle_time_ms, session_id=self._session.id)
+        )
+
+    def _refuse(self, outcome: FetchOutcome, throttle_time_ms: int) -> None:
+        outcome.release()
+        self.context.respond(
+            messages.FetchResponse(
+                throttle_time_ms=throttle_time_ms,
+                error_code=ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+                session_id=self._session.id,
+            )
+        )
+
+
+class _Topics:
+    """Puts partitions into an answer's topics; only neighbours share one (F8)."""
+
+    __slots__ = ("_by_id", "_last", "_topics")
+
+    def __init__(self, topics: list[messages.FetchResponseFetchableTopicResponse], *, by_id: bool) -> None:
+        self._topics = topics
+        self._by_id = by_id
+        self._last: str | bytes | None = None
+
+    def add(self, partition: FetchPartition, data: messages.FetchResponsePartitionData) -> None:
+        name = partition.topic_id if self._by_id else partition.topic
+        if name != self._last:
+            self._last = name
+            self._topics.append(
+                messages.FetchResponseFetchableTopicResponse(
+                    topic=partition.topic, topic_id=partition.topic_id, partitions=[data]
+                )
+            )
+        else:
+            self._topics[-1].partitions.append(data)
 
 
 def _is_plain(result: FetchPartitionResult) -> bool:
@@ -280,7 +385,7 @@ def _partition_data(
     if result.diverging_epoch is not None:
         epoch, end_offset = result.diverging_epoch
         data.diverging_epoch = messages.FetchResponseEpochEndOffset(epoch=epoch, end_offset=end_offset)
-    if result.leader_id >= 0 and version >= _FIRST_WITH_CURRENT_LEADER:
+    if result.leader_id >= 0 and version >= _FIRST_WITH_LEADERS:
         data.current_leader = messages.FetchResponseLeaderIdAndEpoch(
             leader_id=result.leader_id, leader_epoch=result.leader_epoch
         )

@@ -13,6 +13,7 @@ from barnabas.base.dataclass import dataclass, field
 if TYPE_CHECKING:
     from barnabas.base.clock import Clock
     from barnabas.coordinator.producer_ids import ProducerIds
+    from barnabas.handlers.fetch_session_cache import FetchSessionCache
     from barnabas.metadata.controller import Controller
     from barnabas.metadata.image import Endpoint, MetadataImage
     from barnabas.replica.manager import ReplicaManager
@@ -48,6 +49,7 @@ class Services:
     replicas: ReplicaManager
     logs: LogManager
     producer_ids: ProducerIds
+    fetch_sessions: FetchSessionCache
     settings: HandlerSettings
     advertised_apis: Mapping[int, range]
     advertised: dict[str, Endpoint] = field(default_factory=dict)

@@ -43,6 +43,10 @@ _REQUEST_TAIL_BY_NAME = struct.Struct(">iiiqqiih")
 # offset, log start offset, aborted transactions, preferred replica
 _RESPONSE_BY_ID = struct.Struct(">ihiB16sBihqqqBi")
 _RESPONSE_TAGS = b"\0\0\0"
+
+# throttle, error, session id, no topics (and no tags)
+_EMPTY_BY_ID = struct.Struct(">ihi2s")
+_EMPTY_BY_NAME = struct.Struct(">ihii")
 _NO_RECORDS_AND_TAGS = b"\1" + _RESPONSE_TAGS
 
 # throttle, error, session id, topics, name length
@@ -204,12 +208,13 @@ def _request_by_name(names: Mapping[str, Any], generated: Codec) -> Codec:
 
 
 PLAIN_RESPONSE_VERSIONS = frozenset((11, *range(13, 19)))
-"""Versions that `plain_response` writes."""
+"""Versions that `plain_response` and `empty_response` write."""
 
 
 def plain_response(  # noqa: PLR0917 - keywords cost a third more, for every fetch
     version: int,
     prefix: bytes,
+    session_id: int,
     topic: str,
     topic_id: bytes,
     partition: int,
@@ -221,13 +226,14 @@ def plain_response(  # noqa: PLR0917 - keywords cost a third more, for every fet
     preferred_read_replica: int,
     records: FileSlice | None,
 ) -> list[bytes | FileSlice]:
-    """Return a whole response of one partition: no session, no aborted transactions, no tagged fields.
+    """Return a whole response of one partition: no aborted transactions, no tagged fields.
 
     The values are the broker's own and fit their fields.
 
     Args:
         version: one of PLAIN_RESPONSE_VERSIONS.
         prefix: the response header.
+        session_id: 0 for none.
         topic: for version 11, which names it.
         topic_id: 16 bytes, for the others.
         read_committed: the aborted transactions are an empty list, not null.
@@ -238,7 +244,7 @@ def plain_response(  # noqa: PLR0917 - keywords cost a third more, for every fet
         name = topic.encode()
         head = (
             prefix
-            + _RESPONSE_HEAD_BY_NAME.pack(0, 0, 0, 1, len(name))
+            + _RESPONSE_HEAD_BY_NAME.pack(0, 0, session_id, 1, len(name))
             + name
             + _RESPONSE_TAIL_BY_NAME.pack(
                 1, partition, error_code, high_watermark, last_stable_offset, log_start_offset,
@@ -247,7 +253,7 @@ def plain_response(  # noqa: PLR0917 - keywords cost a third more, for every fet
         )  # fmt: skip
         return [head] if records is None else [head, records]
     head = prefix + _RESPONSE_BY_ID.pack(
-        0, 0, 0, _ONE, topic_id, _ONE, partition, error_code, high_watermark, last_stable_offset,
+        0, 0, session_id, _ONE, topic_id, _ONE, partition, error_code, high_watermark, last_stable_offset,
         log_start_offset, 1 if read_committed else 0, preferred_read_replica,
     )  # fmt: skip
     if records is None:
@@ -257,3 +263,16 @@ def plain_response(  # noqa: PLR0917 - keywords cost a third more, for every fet
         records,
         _RESPONSE_TAGS,
     ]
+
+
+def empty_response(version: int, prefix: bytes, session_id: int) -> list[bytes | FileSlice]:
+    """Return a whole response without partitions: there is no news for a session.
+
+    Args:
+        version: one of PLAIN_RESPONSE_VERSIONS.
+        prefix: the response header.
+        session_id: 0 for none.
+    """
+    if version == 11:
+        return [prefix + _EMPTY_BY_NAME.pack(0, 0, session_id, 0)]
+    return [prefix + _EMPTY_BY_ID.pack(0, 0, session_id, b"\1\0")]

@@ -19,6 +19,7 @@ from barnabas.base.logger import Logger
 from barnabas.base.worker import Worker
 from barnabas.coordinator.producer_ids import ProducerIds
 from barnabas.handlers.dispatch import Dispatcher
+from barnabas.handlers.fetch_session_cache import FetchSessionCache
 from barnabas.handlers.routes import ROUTES
 from barnabas.handlers.services import Services
 from barnabas.metadata.config_definitions import ConfigError
@@ -214,6 +215,9 @@ class Broker:
             replicas=self._replicas,
             logs=self._logs,
             producer_ids=ProducerIds(self._controller.allocate_producer_ids),
+            fetch_sessions=FetchSessionCache(
+                slots=settings.integer("max.incremental.fetch.session.cache.slots"), entropy=self._entropy
+            ),
             settings=configs.handler_settings(settings),
             advertised_apis={key: route.advertised for key, route in ROUTES.items()},
             advertised=told,

@@ -3,6 +3,7 @@
 from types import MappingProxyType
 
 from barnabas.coordinator.producer_ids import ProducerIds
+from barnabas.handlers.fetch_session_cache import FetchSessionCache
 from barnabas.handlers.routes import ROUTES
 from barnabas.handlers.services import HandlerSettings, Services
 from barnabas.metadata.image import ConfigResourceType, Endpoint
@@ -53,6 +54,7 @@ def administered(**static_configs: str) -> Services:
         replicas=replicas,
         logs=logs,
         producer_ids=ProducerIds(controller.allocate_producer_ids),
+        fetch_sessions=FetchSessionCache(slots=1000, entropy=node.entropy),
         settings=HandlerSettings(max_request_partition_size_limit=5),
         advertised_apis=MappingProxyType({key: route.advertised for key, route in ROUTES.items()}),
         advertised={"PLAINTEXT": Endpoint(name="PLAINTEXT", host="broker.example", port=9092)},

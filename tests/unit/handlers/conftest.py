@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from barnabas.base.entropy import SystemEntropy
 from barnabas.coordinator.producer_ids import ProducerIds
 from barnabas.handlers.dispatch import Dispatcher
+from barnabas.handlers.fetch_session_cache import FetchSessionCache
 from barnabas.handlers.routes import ROUTES
 from barnabas.handlers.services import HandlerSettings, Services
 from barnabas.metadata.image import Endpoint, MetadataDelta, MetadataImage
@@ -157,6 +159,7 @@ def services(replicas: FakeReplicas) -> Services:
         replicas=replicas,
         logs=SimpleNamespace(directories=[]),
         producer_ids=ProducerIds(lambda: range(1000, 2000)),
+        fetch_sessions=FetchSessionCache(slots=1000, entropy=SystemEntropy()),
         settings=HandlerSettings(),
         advertised_apis={key: route.advertised for key, route in ROUTES.items()},
         advertised={"PLAINTEXT": Endpoint(name="PLAINTEXT", host="broker.example", port=9092)},

@@ -101,6 +101,26 @@ def test_f8_only_consecutive_partitions_share_a_topic_and_failures_come_last(pee
     ]
 
 
+def test_f8_of_what_is_not_there_unknown_ids_come_first(peer, replicas):
+    replicas.fetch_outcome = _outcome(_result())
+    request = _fetch(_topic("", 9, 0), _topic("", 4, topic_id=UNKNOWN_ID), version=13)
+    response = peer.send(request, 13)
+    told = [
+        (t.topic_id, [(p.partition_index, p.error_code) for p in t.partitions]) for t in response.responses
+    ]
+    assert told == [
+        (TOPIC_ID, [(0, 0)]),
+        (UNKNOWN_ID, [(4, ErrorCode.UNKNOWN_TOPIC_ID)]),
+        (TOPIC_ID, [(9, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]),
+    ]
+    request.replica_id = 5
+    response = peer.send(request, 13)
+    assert [(t.topic_id, len(t.partitions)) for t in response.responses] == [
+        (TOPIC_ID, 2),
+        (UNKNOWN_ID, 1),
+    ]
+
+
 def test_f9_unknown_names_and_ids(peer, replicas):
     replicas.fetch_outcome = _outcome()
     by_id = peer.send(_fetch(_topic("", 0, topic_id=UNKNOWN_ID), version=13), 13)
@@ -173,7 +193,7 @@ class _Slice(bytes):
         self.released = True
 
 
-def test_f35_without_sessions_a_continued_session_is_unknown(peer, replicas):
+def test_f35_a_session_that_is_not_there_cannot_be_continued(peer, replicas):
     response = peer.send(_fetch(version=12, session_id=5, session_epoch=1), 12)
     assert (response.error_code, response.session_id, response.responses) == (70, 0, [])
     assert replicas.calls == []
@@ -334,7 +354,7 @@ def test_f11_a_fenced_leader_epoch_is_told_in_every_version(peer, replicas, vers
     (data,) = response.responses[0].partitions
     assert data.error_code == ErrorCode.FENCED_LEADER_EPOCH
     assert bool(response.node_endpoints) == (version >= 16)
-    assert (data.current_leader.leader_id == 1) == (version >= 12)
+    assert (data.current_leader.leader_id == 1) == (version >= 16)
 
 
 @pytest.mark.parametrize("epoch", [-2, -(2**31)])

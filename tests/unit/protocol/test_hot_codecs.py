@@ -137,8 +137,9 @@ def test_fetch_requests(version: int) -> None:
 @pytest.mark.parametrize("version", sorted(fetch_codec.PLAIN_RESPONSE_VERSIONS))
 def test_fetch_responses(version: int) -> None:
     @examples
-    @given(text, uuid, int32, int16, int64, int64, int64, st.booleans(), int32, slices)
+    @given(int32, text, uuid, int32, int16, int64, int64, int64, st.booleans(), int32, slices)
     def check(
+        session_id: int,
         topic: str,
         topic_id: bytes,
         index: int,
@@ -151,8 +152,8 @@ def test_fetch_responses(version: int) -> None:
         fetched: FileSlice | None,
     ) -> None:
         by_hand = fetch_codec.plain_response(
-            version, b"prefix", topic, topic_id, index, error_code, high_watermark, last_stable_offset,
-            log_start_offset, read_committed, preferred, fetched,
+            version, b"prefix", session_id, topic, topic_id, index, error_code, high_watermark,
+            last_stable_offset, log_start_offset, read_committed, preferred, fetched,
         )  # fmt: skip
         partition = messages.FetchResponsePartitionData(
             partition_index=index,
@@ -165,16 +166,24 @@ def test_fetch_responses(version: int) -> None:
             records=b"" if fetched is None else fetched,
         )
         message = messages.FetchResponse(
+            session_id=session_id,
             responses=[
                 messages.FetchResponseFetchableTopicResponse(
                     topic=topic, topic_id=topic_id, partitions=[partition]
                 )
-            ]
+            ],
         )
         generated = message.encode_parts(version, b"prefix")
         assert [part for part in by_hand if len(part)] == generated
 
     check()
+
+
+@pytest.mark.parametrize("version", sorted(fetch_codec.PLAIN_RESPONSE_VERSIONS))
+@pytest.mark.parametrize("session_id", [0, 1, 2**31 - 1])
+def test_fetch_responses_without_partitions(version: int, session_id: int) -> None:
+    by_hand = fetch_codec.empty_response(version, b"prefix", session_id)
+    assert by_hand == messages.FetchResponse(session_id=session_id).encode_parts(version, b"prefix")
 
 
 @pytest.mark.parametrize("version", [8, 9, 12, 13])
