@@ -9,10 +9,13 @@ import os
 from collections.abc import Sequence
 from typing import Protocol
 
+from barnabas.base.page_cache import NOT_SUPPORTED, PageCache
+
 Buffer = bytes | bytearray | memoryview
 
 _IOV_MAX = 1024
 _FILE_MODE = 0o644
+_TEMPORARY_SUFFIX = ".tmp"
 
 
 class DiskFile(Protocol):
@@ -32,6 +35,24 @@ class DiskFile(Protocol):
     def read_into(self, position: int, buffer: memoryview) -> int:
         """Fill `buffer` and return how many bytes there were; fewer only at the end of the file."""
 
+    def try_read_at(self, position: int, length: int) -> Buffer | None:
+        """As `read_at`, but None when that would wait for the disk, which then starts to load some of it."""
+
+    def try_read_into(self, position: int, buffer: memoryview) -> int | None:
+        """As `read_into`, but None when that would wait for the disk, which then starts to load some of it."""
+
+    def is_cached(self, position: int, length: int) -> bool:
+        """Tell whether a range within the file could be read without waiting for the disk.
+
+        True where that cannot be found out. Beyond the end of the file: False.
+        """
+
+    def bring_in(self, position: int, length: int) -> int:
+        """Wait until a range is in memory; return its bytes, fewer at the end of the file.
+
+        The one call that any thread may make, as long as the file stays open.
+        """
+
     def write_at(self, position: int, parts: Sequence[Buffer]) -> int:
         """Write all parts one behind the other and return their length."""
 
@@ -40,6 +61,16 @@ class DiskFile(Protocol):
 
     def sync(self) -> None:
         """Make the content and length durable (fdatasync)."""
+
+    def sync_volume(self) -> bool:
+        """Make everything that was written to the file's volume durable, names of files included (syncfs).
+
+        Returns:
+            False when the system has no such call, or one that does not tell errors; nothing is promised then.
+
+        Raises:
+            OSError: something written to the volume since this file was opened, by whomever, may be lost.
+        """
 
     def close(self) -> None:
         """Close; closing twice is harmless."""
@@ -92,11 +123,13 @@ class Disk(Protocol):
 class OsFile:
     """A file of the operating system."""
 
-    __slots__ = ("_fd", "path")
+    __slots__ = ("_can_refuse", "_fd", "_page_cache", "path")
 
-    def __init__(self, path: str, fd: int) -> None:
+    def __init__(self, path: str, fd: int, page_cache: PageCache) -> None:
         self.path = path
         self._fd = fd
+        self._page_cache = page_cache
+        self._can_refuse = True  # the file system knows RWF_NOWAIT, as far as is known
 
     def fileno(self) -> int:
         return self._fd
@@ -128,6 +161,35 @@ class OsFile:
             got += count
         return got
 
+    def try_read_at(self, position: int, length: int) -> Buffer | None:
+        data = bytearray(length)
+        got = self.try_read_into(position, memoryview(data))
+        if got is None or got == length:
+            return None if got is None else data
+        return data[:got]
+
+    def try_read_into(self, position: int, buffer: memoryview) -> int | None:
+        got, length = 0, len(buffer)
+        try:
+            while self._can_refuse:
+                count = os.preadv(self._fd, [buffer[got:] if got else buffer], position + got, os.RWF_NOWAIT)
+                got += count
+                if got == length or count == 0:
+                    return got
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            if error.errno not in NOT_SUPPORTED:
+                raise
+            self._can_refuse = False
+        return self.read_into(position, buffer)
+
+    def is_cached(self, position: int, length: int) -> bool:
+        return self._page_cache.holds(self._fd, position, length)
+
+    def bring_in(self, position: int, length: int) -> int:
+        return self._page_cache.bring_in(self._fd, position, length)
+
     def write_at(self, position: int, parts: Sequence[Buffer]) -> int:
         length = sum(map(len, parts))
         if len(parts) <= _IOV_MAX:
@@ -147,6 +209,11 @@ class OsFile:
     def sync(self) -> None:
         os.fdatasync(self._fd)
 
+    def sync_volume(self) -> bool:
+        from barnabas.base.volume import sync_volume
+
+        return sync_volume(self._fd)
+
     def close(self) -> None:
         fd, self._fd = self._fd, -1
         if fd >= 0:
@@ -156,7 +223,10 @@ class OsFile:
 class OsDisk:
     """The operating system's file system."""
 
-    __slots__ = ()
+    __slots__ = ("_page_cache",)
+
+    def __init__(self) -> None:
+        self._page_cache = PageCache()
 
     def open(self, path: str, *, create: bool = False, exclusive: bool = False) -> OsFile:
         flags = os.O_RDWR | os.O_CLOEXEC
@@ -164,10 +234,10 @@ class OsDisk:
             flags |= os.O_CREAT
             if exclusive:
                 flags |= os.O_EXCL
-        return OsFile(path, os.open(path, flags, _FILE_MODE))
+        return OsFile(path, os.open(path, flags, _FILE_MODE), self._page_cache)
 
     def open_readonly(self, path: str) -> OsFile:
-        return OsFile(path, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        return OsFile(path, os.open(path, os.O_RDONLY | os.O_CLOEXEC), self._page_cache)
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
@@ -216,18 +286,50 @@ class OsDisk:
         return file
 
 
+class FileReplacements:
+    """Small files that are replaced together, so that all of them share their syncs.
+
+    Between `add` and `rename_all` everything must be synced, and again behind it: each file is then, whatever
+    happens, the old or the new one, whole. `write_file_durably` does the same for one.
+    """
+
+    __slots__ = ("_disk", "_paths")
+
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+        self._paths: list[str] = []
+
+    def add(self, path: str, content: bytes) -> None:
+        """Write `path`.tmp, not synced."""
+        _write_whole(self._disk, path + _TEMPORARY_SUFFIX, content, sync=False)
+        self._paths.append(path)
+
+    def rename_all(self) -> int:
+        """Put the new files into their places and return how many there were."""
+        for path in self._paths:
+            self._disk.rename(path + _TEMPORARY_SUFFIX, path)
+        count = len(self._paths)
+        self._paths.clear()
+        return count
+
+
 def write_file_durably(disk: Disk, path: str, content: bytes) -> None:
     """Replace a small file so that a crash leaves the old or the new content, whole.
 
     Writes `path`.tmp, syncs it, renames it over `path` and syncs the directory.
     """
-    temporary = path + ".tmp"
-    file = disk.open(temporary, create=True)
+    temporary = path + _TEMPORARY_SUFFIX
+    _write_whole(disk, temporary, content, sync=True)
+    disk.rename(temporary, path)
+    disk.sync_dir(os.path.dirname(path))
+
+
+def _write_whole(disk: Disk, path: str, content: bytes, *, sync: bool) -> None:
+    file = disk.open(path, create=True)
     try:
         file.truncate(0)
         file.write_at(0, [content])
-        file.sync()
+        if sync:
+            file.sync()
     finally:
         file.close()
-    disk.rename(temporary, path)
-    disk.sync_dir(os.path.dirname(path))

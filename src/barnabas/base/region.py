@@ -5,7 +5,7 @@ retention, truncation, deletion and close may drop their own hold on the file at
 descriptor still stays open until the last response that needs it has gone out or died (F22).
 """
 
-from barnabas.base.disk import DiskFile
+from barnabas.base.disk import Buffer, DiskFile
 
 
 class LeasedFile:
@@ -59,6 +59,11 @@ class FileSlice:
         """The file's path when it was opened; it may have been renamed or unlinked since."""
         return self._leased.file.path
 
+    @property
+    def leased(self) -> LeasedFile:
+        """The file, for whoever must hold it open longer than the slice."""
+        return self._leased
+
     def fileno(self) -> int:
         """The descriptor to send from."""
         return self._leased.file.fileno()
@@ -66,6 +71,15 @@ class FileSlice:
     def read(self) -> bytes:
         """Return the bytes; fewer than `length` when the file was cut meanwhile."""
         return self._leased.file.read_at(self.position, self.length)
+
+    def try_read(self) -> Buffer | None:
+        """As `read`, but None when that would wait for the disk (F44)."""
+        return self._leased.file.try_read_at(self.position, self.length)
+
+    def try_read_into(self, offset: int, buffer: memoryview) -> int | None:
+        """As `read_into`, but None when that would wait for the disk (F44)."""
+        wanted = min(len(buffer), self.length - offset)
+        return self._leased.file.try_read_into(self.position + offset, buffer[:wanted])
 
     def read_into(self, offset: int, buffer: memoryview) -> int:
         """Fill `buffer` from `offset` within the slice; return the bytes read, 0 past the file's end."""

@@ -6,6 +6,9 @@ the rest, which is everything a real disk may do: of a file's unsynced writes ea
 at a byte, independently, so they also come in another order; of a directory's unsynced changes a prefix is
 kept, as journaling file systems do. A synced file whose name was not synced is gone.
 
+It has a page cache to play with, too: what `evict` takes out of it must be brought in again, and `on_operation`
+hears "stall" when somebody reads it without.
+
 Rejected: a real file system with failpoints, which cannot reorder and is too slow for thousands of seeds.
 """
 
@@ -19,6 +22,9 @@ from barnabas.base.disk import Buffer
 SPACE_BYTES = 1 << 40
 """What a MemoryDisk says it has."""
 
+PAGE_BYTES = 4096
+"""The grain in which content is in memory or not."""
+
 
 class SeededRandom(Protocol):
     """What `crash` draws from; `random.Random` is one."""
@@ -29,7 +35,7 @@ class SeededRandom(Protocol):
 class _Inode:
     """A file's content, now and for certain."""
 
-    __slots__ = ("content", "durable", "locked", "mtime_ms", "pending")
+    __slots__ = ("cold_pages", "content", "durable", "locked", "mtime_ms", "pending")
 
     def __init__(self, mtime_ms: int) -> None:
         self.content = bytearray()
@@ -38,6 +44,7 @@ class _Inode:
         self.pending: list[tuple[int, bytes | None]] = []
         self.mtime_ms = mtime_ms
         self.locked = False
+        self.cold_pages: set[int] = set()  # not in memory
 
 
 class _Directory:
@@ -92,12 +99,38 @@ class MemoryFile:
 
     def read_at(self, position: int, length: int) -> bytes:
         self._disk.operation("read", self.path)
+        if not self.is_cached(position, length):
+            self._disk.operation("stall", self.path)
+            self._use().cold_pages.difference_update(_pages(position, length))
         return bytes(self._use().content[position : position + length])
 
     def read_into(self, position: int, buffer: memoryview) -> int:
         data = self.read_at(position, len(buffer))
         buffer[: len(data)] = data
         return len(data)
+
+    def try_read_at(self, position: int, length: int) -> bytes | None:
+        if not self.is_cached(position, length):
+            self._disk.operation("refuse", self.path)
+            return None
+        return self.read_at(position, length)
+
+    def try_read_into(self, position: int, buffer: memoryview) -> int | None:
+        data = self.try_read_at(position, len(buffer))
+        if data is None:
+            return None
+        buffer[: len(data)] = data
+        return len(data)
+
+    def is_cached(self, position: int, length: int) -> bool:
+        cold_pages = self._use().cold_pages
+        return not cold_pages or cold_pages.isdisjoint(_pages(position, length))
+
+    def bring_in(self, position: int, length: int) -> int:
+        inode = self._use()
+        self._disk.operation("bring_in", self.path)
+        inode.cold_pages.difference_update(_pages(position, length))
+        return max(0, min(length, len(inode.content) - position))
 
     def write_at(self, position: int, parts: Sequence[Buffer]) -> int:
         inode = self._use()
@@ -121,13 +154,34 @@ class MemoryFile:
     def sync(self) -> None:
         inode = self._use()
         self._disk.operation("sync", self.path)
-        inode.durable = bytearray(inode.content)
-        inode.pending.clear()
+        _keep_file(inode)
+
+    def sync_volume(self) -> bool:
+        self._use()
+        if not self._disk.syncs_volumes:
+            return False
+        self._disk.operation("sync_volume", self.path)
+        self._disk.keep_all()
+        return True
 
     def close(self) -> None:
         self._open = False
         if self._unlock and self._generation == self._disk.generation:
             self._inode.locked = False
+
+
+def _pages(position: int, length: int) -> range:
+    return range(position // PAGE_BYTES, (position + length - 1) // PAGE_BYTES + 1)
+
+
+def _keep_file(inode: _Inode) -> None:
+    inode.durable = bytearray(inode.content)
+    inode.pending.clear()
+
+
+def _keep_names(directory: _Directory) -> None:
+    directory.durable = dict(directory.entries)
+    directory.pending.clear()
 
 
 def _resize(content: bytearray, size: int) -> None:
@@ -144,8 +198,10 @@ class MemoryDisk:
         clock: gives files their mtime; None leaves them all at 0.
 
     Attributes:
-        on_operation: called before each read, write, truncate, sync, rename, unlink and sync_dir with
-            (what, path); may raise OSError to make it fail. For failing disks and for counting.
+        on_operation: called before each read, write, truncate, sync, rename, unlink, sync_dir, sync_volume and
+            bring_in, and for a "stall" and a "refuse" (see `evict`), with (what, path); may raise OSError to make it
+            fail. For failing disks and for counting.
+        syncs_volumes: whether it knows `sync_volume`.
         generation: how many times it crashed; files opened before fail with EIO.
     """
 
@@ -154,6 +210,7 @@ class MemoryDisk:
         self._root = _Directory()
         self.generation = 0
         self.on_operation: Callable[[str, str], None] | None = None
+        self.syncs_volumes = True
 
     def operation(self, what: str, path: str) -> None:
         """Tell `on_operation`; for MemoryFile."""
@@ -163,6 +220,17 @@ class MemoryDisk:
     def now_ms(self) -> int:
         """The mtime a change gets; for MemoryFile."""
         return self._clock.wall_ms() if self._clock is not None else 0
+
+    def keep_all(self) -> None:
+        """Make everything durable; for MemoryFile."""
+        left: list[_Inode | _Directory] = [self._root]
+        while left:
+            node = left.pop()
+            if isinstance(node, _Directory):
+                _keep_names(node)
+                left.extend(node.entries.values())
+            else:
+                _keep_file(node)
 
     # Look-ups ----------------------------------------------------------------------------------
 
@@ -252,8 +320,7 @@ class MemoryDisk:
     def sync_dir(self, path: str) -> None:
         directory = self._directory(path)
         self.operation("sync_dir", path)
-        directory.durable = dict(directory.entries)
-        directory.pending.clear()
+        _keep_names(directory)
 
     def mtime_ms(self, path: str) -> int:
         return self._file(path).mtime_ms
@@ -269,6 +336,13 @@ class MemoryDisk:
             return None
         inode.locked = True
         return MemoryFile(self, file.path, inode, unlock=True)
+
+    # Page cache ----------------------------------------------------------------------------------
+
+    def evict(self, path: str) -> None:
+        """Let a file's pages be on the disk only: a plain read of one stalls, a try to read one is refused."""
+        inode = self._file(path)
+        inode.cold_pages.update(_pages(0, len(inode.content)))
 
     # Crashing ------------------------------------------------------------------------------------
 
