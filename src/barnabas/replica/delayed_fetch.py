@@ -22,6 +22,7 @@ IsThrottled = Callable[[Partition, int], bool]
 
 _NONE: Final = ErrorCode.NONE
 _ONLINE: Final = PartitionState.ONLINE
+_ENOUGH_BYTES: Final = FetchReason.ENOUGH_BYTES
 
 _CASE_OF_STATE: Final = {
     PartitionState.OFFLINE: FetchReason.CASE_D_LOG_DIR_OFFLINE,
@@ -98,6 +99,26 @@ class DelayedFetch(DelayedOperation):
     def _let_go(self) -> None:
         # A capped pass may still hold this operation: the connection behind `respond` is free at once (F31).
         del self.respond, self._answer
+
+
+def reason_to_answer_now(
+    params: FetchParams,
+    requests: Sequence[FetchPartition],
+    records_bytes: int,
+    notable: FetchReason | None,
+) -> FetchReason | None:
+    """Return which condition of F15 holds after the first read, None when the fetch must wait.
+
+    Args:
+        notable: an error, a diverging epoch or a preferred replica, as `FetchReader.read` tells it.
+    """
+    if params.max_wait_ms <= 0:
+        return FetchReason.NO_WAIT
+    if not requests:
+        return FetchReason.NOTHING_REQUESTED
+    if records_bytes >= params.min_bytes:
+        return _ENOUGH_BYTES
+    return notable
 
 
 def reason_to_answer(

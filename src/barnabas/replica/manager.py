@@ -25,7 +25,7 @@ from barnabas.metadata.image import (
     PartitionImage,
 )
 from barnabas.replica.delayed_delete_records import DelayedDeleteRecords, DeleteRecordsReason
-from barnabas.replica.delayed_fetch import DelayedFetch, IsThrottled
+from barnabas.replica.delayed_fetch import DelayedFetch, IsThrottled, reason_to_answer_now
 from barnabas.replica.delayed_produce import DelayedProduce
 from barnabas.replica.fetch import (
     FetchOutcome,
@@ -64,8 +64,6 @@ from barnabas.timing.timer_wheel import TimerWheel
 
 # Looking a member up in its enum costs as much as a small call.
 _NONE: Final = ErrorCode.NONE
-_NO_WAIT: Final = FetchReason.NO_WAIT
-_ENOUGH_BYTES: Final = FetchReason.ENOUGH_BYTES
 _APPENDED: Final = AppendReason.APPENDED
 _CLIENT: Final = AppendOrigin.CLIENT
 _LOG_START_UNTOLD: Final = frozenset(
@@ -113,6 +111,10 @@ class ReplicaManager:
         tries_max_per_turn: waiting operations tried in one turn of the loop.
         select_replica: None: consumers are never sent elsewhere.
         is_throttled: None: followers are never throttled.
+
+    Attributes:
+        partitions: those this broker hosts.
+        reader: what fetches read by.
     """
 
     def __init__(
@@ -140,7 +142,7 @@ class ReplicaManager:
             log_config_for=log_config_for,
             now_ms=clock.monotonic_ms,
         )
-        self._reader = FetchReader(
+        self.reader = FetchReader(
             local_id=local_id,
             partitions=self.partitions,
             now_ms=clock.monotonic_ms,
@@ -260,16 +262,9 @@ class ReplicaManager:
                 It owns the slices of the outcome.
             owner: the connection, so that `connection_gone` finds what is parked for it.
         """
-        results, records_bytes, notable = self._reader.read(params, partitions, is_first=True)
-        if params.max_wait_ms <= 0:
-            reason = _NO_WAIT
-        elif not partitions:
-            reason = FetchReason.NOTHING_REQUESTED
-        elif records_bytes >= params.min_bytes:
-            reason = _ENOUGH_BYTES
-        elif notable is not None:
-            reason = notable
-        else:
+        results, records_bytes, notable = self.reader.read(params, partitions, is_first=True)
+        reason = reason_to_answer_now(params, partitions, records_bytes, notable)
+        if reason is None:
             release_records(results)
             self._park(params, partitions, results, respond, owner)
             return
@@ -303,7 +298,7 @@ class ReplicaManager:
     def _answer_parked_fetch(self, operation: DelayedFetch, reason: FetchReason) -> None:
         self._fetch_reasons[reason] += 1
         try:
-            results, records_bytes, _ = self._reader.read(
+            results, records_bytes, _ = self.reader.read(
                 operation.params, operation.requests, is_first=False
             )
         except Exception:

@@ -329,6 +329,10 @@ class LogSegment:
 
     # Finding -----------------------------------------------------------------------------------
 
+    def remembers(self, offset: int) -> bool:
+        """Whether `find` knows the place of `offset` without a look at index or file."""
+        return offset > self._recent_floor
+
     def find(self, offset: int) -> tuple[int, int] | None:
         """Return (position, size) of the first batch whose last offset is at least `offset`, or None (F19).
 
