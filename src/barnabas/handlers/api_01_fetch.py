@@ -85,7 +85,7 @@ def handle(context: RequestContext, request: messages.FetchRequest) -> messages.
             return messages.FetchResponse(error_code=error)
         session.update(request.topics, request.forgotten_topics_data)
         if sessions.advance(session, context.received_us // 1000):
-            fetch = _IncrementalFetch(context, session)
+            fetch = _IncrementalFetch(context, params, session)
         else:
             fetch = _SessionlessFetch(
                 context, params, asked_partitions(request.topics, FetchPartition, with_ids=with_ids).values()
@@ -96,7 +96,7 @@ def handle(context: RequestContext, request: messages.FetchRequest) -> messages.
 
 def error_response(request: messages.FetchRequest, error: ApiError, version: int) -> messages.FetchResponse:
     """The answer to a request that failed as a whole."""
-    response = messages.FetchResponse(error_code=error.code)
+    response = messages.FetchResponse(error_code=error.code, session_id=request.session_id)
     if version < _FIRST_WITH_TOPIC_IDS:
         # Clients of the first versions find no error but those of partitions.
         response.responses = [
@@ -143,18 +143,19 @@ def _fetch_params(context: RequestContext, request: messages.FetchRequest) -> Fe
 class _SessionlessFetch:
     """A fetch between its request and its answer: what is read, and what failed before reading."""
 
-    __slots__ = ("context", "failed", "readable")
+    __slots__ = ("context", "failed", "from_follower", "readable")
 
     readable: Sequence[FetchPartition]
     failed: Sequence[tuple[FetchPartition, ErrorCode]]
 
     def __init__(self, context: RequestContext, params: FetchParams, asked: Iterable[FetchPartition]) -> None:
         self.context = context
+        self.from_follower = params.is_from_follower
         self.readable, self.failed = sort_out(
             asked,
             context.services.image,
             with_ids=context.api_version >= _FIRST_WITH_TOPIC_IDS,
-            in_order=params.is_from_follower,
+            in_order=self.from_follower,
         )
 
     def respond(self, outcome: FetchOutcome) -> None:
@@ -223,7 +224,7 @@ class _SessionlessFetch:
             answers.add(partition, _partition_data(partition.partition, result, version, leaders))
         for partition, code in self.failed:
             answers.add(partition, _failed(partition.partition, code))
-        if version >= _FIRST_WITH_LEADERS:
+        if version >= _FIRST_WITH_LEADERS and not self.from_follower:
             response.node_endpoints = [
                 messages.FetchResponseNodeEndpoint(node_id=e.node_id, host=e.host, port=e.port, rack=e.rack)
                 for e in leaders.endpoints()
@@ -252,16 +253,10 @@ class _SessionlessFetch:
 class _OpeningFetch(_SessionlessFetch):
     """A full fetch of a client that wants a session for what it names (F34)."""
 
-    __slots__ = ("_privileged",)
+    __slots__ = ()
 
     readable: Sequence[CachedPartition]
     failed: Sequence[tuple[CachedPartition, ErrorCode]]
-
-    def __init__(
-        self, context: RequestContext, params: FetchParams, asked: Iterable[CachedPartition]
-    ) -> None:
-        super().__init__(context, params, asked)
-        self._privileged = params.is_from_follower
 
     def respond(self, outcome: FetchOutcome) -> None:
         """Send what was read, and the id of the session if there is a slot for it."""
@@ -279,7 +274,7 @@ class _OpeningFetch(_SessionlessFetch):
         session = context.services.fetch_sessions.open(
             partitions,
             uses_topic_ids=with_ids,
-            privileged=self._privileged,
+            privileged=self.from_follower,
             now_ms=context.services.clock.monotonic_ms(),
             client_id=context.client_id,
             client_host=context.connection.peer_host,
@@ -295,9 +290,10 @@ class _IncrementalFetch(_SessionlessFetch):
     readable: Sequence[CachedPartition]
     failed: Sequence[tuple[CachedPartition, ErrorCode]]
 
-    def __init__(self, context: RequestContext, session: FetchSession) -> None:
+    def __init__(self, context: RequestContext, params: FetchParams, session: FetchSession) -> None:
         self.context = context
-        self.readable, self.failed = session.resolve(context.services.image)
+        self.from_follower = params.is_from_follower
+        self.readable, self.failed = session.resolve(context.services.image, in_order=self.from_follower)
         self._session = session
         self._epoch = session.epoch
 

@@ -82,7 +82,7 @@ class FetchSession:
     __slots__ = (
         "_failed",
         "_readable",
-        "_resolved_version",
+        "_resolved",
         "client_host",
         "client_id",
         "counted_size",
@@ -118,7 +118,7 @@ class FetchSession:
         self.evictable_by_all = False
         self._readable: list[CachedPartition] = []
         self._failed: list[tuple[CachedPartition, ErrorCode]] = []
-        self._resolved_version = -1
+        self._resolved: tuple[int, bool] | None = None
 
     # Requests
 
@@ -139,27 +139,31 @@ class FetchSession:
                         topic.topic, topic.topic_id, part.partition, 0, 0
                     )
                     cached.told(UNKNOWN_OFFSET, UNKNOWN_OFFSET)
-                    self._resolved_version = -1
+                    self._resolved = None
                 change_partition(cached, part)
         for gone in forgotten:
             name = gone.topic_id if with_ids else gone.topic
             for index in gone.partitions:
                 if partitions.pop((name, index), None) is not None:
-                    self._resolved_version = -1
+                    self._resolved = None
 
     def resolve(
-        self, image: MetadataImage
+        self, image: MetadataImage, *, in_order: bool
     ) -> tuple[list[CachedPartition], list[tuple[CachedPartition, ErrorCode]]]:
         """Return what can be read, in turn, and what is not there, as the metadata has it now (F37).
 
         An id keeps the name it was once found under: when its topic is deleted and another of that name made,
         reading tells INCONSISTENT_TOPIC_ID, as Apache Kafka does.
+
+        Args:
+            in_order: see `sort_out`.
         """
-        if self._resolved_version != image.topics_version:
+        as_of = (image.topics_version, in_order)
+        if self._resolved != as_of:
             self._readable, self._failed = sort_out(
-                self.partitions.values(), image, with_ids=self.uses_topic_ids, in_order=self.privileged
+                self.partitions.values(), image, with_ids=self.uses_topic_ids, in_order=in_order
             )
-            self._resolved_version = image.topics_version
+            self._resolved = as_of
         return self._readable, self._failed
 
     # Answers
@@ -206,7 +210,7 @@ class FetchSession:
         for partition in moved:
             key = self._key(partition)
             partitions[key] = partitions.pop(key)
-        if self._resolved_version >= 0:
+        if self._resolved is not None:
             self._readable = [part for part in self._readable if part not in moved]
             self._readable += moved
 
