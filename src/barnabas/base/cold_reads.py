@@ -5,8 +5,8 @@ What is cold goes to a helper thread by `read`; the owner does something else un
 helper gets an open file and a range, and nothing else of the broker; the range's lease is held here until the
 helper is back, so that a connection may die meanwhile.
 
-A reader that goes through a file in order would stop at every range. So its ranges are remembered as a stream,
-and further helpers read ahead of it, in steps that double from one range up to `cold.read.ahead.bytes`. Only a
+A reader that goes through a file in order would stop at every range. So its ranges are remembered as a
+stream, and further helpers read ahead of it, in steps that double up to `cold.read.ahead.bytes`. Only a
 second range in a row makes a stream: whoever reads here and there costs the disk no more than was asked for.
 Half the helpers at most read ahead; the other half is for those who wait.
 
@@ -117,8 +117,8 @@ class ColdReads:
         ahead_bytes_max: `cold.read.ahead.bytes`; 0 reads nothing ahead.
 
     Attributes:
-        hits: see ColdReadStatistics; counted also by who finds out by trying.
-        misses: the same.
+        hits: see ColdReadStatistics.
+        misses: the same; counted also by who finds out by trying.
     """
 
     __slots__ = (
@@ -171,12 +171,16 @@ class ColdReads:
         if not leased.file.is_cached(position, length):
             self.misses += 1
             return False
+        self.was_ready(leased, position, length)
+        return True
+
+    def was_ready(self, leased: LeasedFile, position: int, length: int) -> None:
+        """Take note of a range that was found in memory, also by trying to read it."""
         self.hits += 1
         if leased in self._streams:
             stream = self._find_stream(leased, position, length)
             if stream is not None:
                 self._read_ahead(leased, stream, position + length)
-        return True
 
     def read(self, leased: LeasedFile, position: int, length: int, ready: Ready) -> None:
         """Bring a range in; call `ready` on the loop when it is there, or with the error that hindered it.

@@ -19,8 +19,8 @@ DECOMPRESSED_BATCH_BYTES_MAX = 128 * 1024 * 1024
 """What one compressed batch may unpack to when it is checked."""
 
 COLD_STREAM_FILES_MAX = 256
-"""Files whose sequential readers are remembered for read-ahead, the longest unseen go first: more than one disk
-serves at once to consumers that catch up, and half a KiB each."""
+"""Files whose sequential readers are remembered for read-ahead, the longest unseen go first: more than one
+disk serves at once to consumers that catch up, and half a KiB each."""
 
 COLD_READ_TRIES_MAX = 4
 """How often a request whose look-up met a cold page is tried again before it may wait for the disk on the
