@@ -37,7 +37,6 @@ from barnabas.protocol.record_batch import (
     LOG_OVERHEAD_BYTES,
     MAGIC,
     NO_TIMESTAMP,
-    PREFIX,
     TIMESTAMP_TYPE_BIT,
     BatchHeader,
     TimestampType,
@@ -50,7 +49,6 @@ from barnabas.protocol.record_walk import (
     summarize_records,
 )
 from barnabas.protocol.records import wrap_int64
-from barnabas.storage.log_config import LogConfig
 from barnabas.storage.producer_state import AppendOrigin
 
 RECORD_ERRORS_MAX = 1000
@@ -88,26 +86,6 @@ class ValidationRules:
     """compression.type; None is `producer`: whatever the batch has."""
     compression_level: int | None = None
     """compression.<codec>.level; None is the codec's default."""
-
-
-def validation_rules(config: LogConfig) -> ValidationRules:
-    """Return what a topic's configuration asks; made once per configuration, not per batch."""
-    name = config.compression_type
-    codec = None if name == "producer" else Codec.NONE if name == "uncompressed" else Codec[name.upper()]
-    levels = {
-        Codec.GZIP: config.compression_gzip_level,
-        Codec.LZ4: config.compression_lz4_level,
-        Codec.ZSTD: config.compression_zstd_level,
-    }
-    return ValidationRules(
-        max_message_bytes=config.max_message_bytes,
-        is_compacted=config.compact,
-        timestamp_type=TimestampType[config.message_timestamp_type.name],
-        timestamp_before_max_ms=config.message_timestamp_before_max_ms,
-        timestamp_after_max_ms=config.message_timestamp_after_max_ms,
-        codec=codec,
-        compression_level=None if codec is None else levels.get(codec),
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,11 +127,6 @@ class ValidatedBatch:
     def size_bytes(self) -> int:
         """Bytes that the batch takes in the log."""
         return self.header.batch_length + LOG_OVERHEAD_BYTES
-
-    def write_parts(self, base_offset: int, partition_leader_epoch: int) -> tuple[Buffer, ...]:
-        """Return the batch with its place in the log: a new prefix of 16 bytes, then views."""
-        prefix = PREFIX.pack(base_offset, self.header.batch_length, partition_leader_epoch)
-        return (prefix, memoryview(self.parts[0])[PREFIX.size :], *self.parts[1:])
 
 
 def validate_produced_records(

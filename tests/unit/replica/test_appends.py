@@ -7,10 +7,8 @@ import pytest
 from barnabas.base.errors import ErrorCode
 from barnabas.base.uuids import NULL_UUID
 from barnabas.protocol import messages
-from barnabas.protocol.compression import Codec
 from barnabas.replica.fetch import FetchIsolation
 from barnabas.replica.produce import AppendOutcome, AppendPartition, AppendReason
-from barnabas.replica.validation_rules import validation_rules
 from barnabas.storage.log_config import LogConfig, TimestampType
 from barnabas.storage.producer_state import AppendOrigin
 
@@ -227,17 +225,6 @@ def test_p4_a_duplicate_is_answered_with_the_old_offsets_and_waits_like_the_firs
     follow(broker, 2)
     assert the_one(first).results[0].base_offset == the_one(again).results[0].base_offset == 0
     assert broker.partition().log.log_end_offset == 2
-
-
-@pytest.mark.parametrize(
-    ("compression_type", "codec"),
-    [("producer", None), ("uncompressed", Codec.NONE), ("zstd", Codec.ZSTD), ("gzip", Codec.GZIP)],
-)
-def test_validation_rules_follow_the_log_configuration(compression_type: str, codec: Codec | None) -> None:
-    rules = validation_rules(LogConfig(compression_type=compression_type, max_message_bytes=77))
-    assert rules.codec is codec
-    assert rules.max_message_bytes == 77
-    assert rules.compression_level == (3 if codec is Codec.ZSTD else None)
 
 
 def test_shutdown_answers_a_waiting_produce() -> None:

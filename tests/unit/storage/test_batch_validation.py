@@ -24,10 +24,8 @@ from barnabas.storage.batch_validation import (
     ValidatedBatch,
     ValidationRules,
     validate_produced_records,
-    validation_rules,
 )
-from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_config import TimestampType as ConfigTimestampType
+from barnabas.storage.incoming_batches import stamp_batches
 from barnabas.storage.producer_state import AppendOrigin
 from tests.batch_records import BASE_TIMESTAMP, build, golden_records, random_records
 
@@ -55,7 +53,7 @@ def refused(records: bytes | None, rules: ValidationRules = RULES, **options: ob
 
 
 def written(validated: ValidatedBatch, base_offset: int = 0, epoch: int = 0) -> bytes:
-    return b"".join(validated.write_parts(base_offset, epoch))
+    return b"".join(stamp_batches([validated.parts], base_offset, epoch).parts)
 
 
 def changed(batch: bytes, **changes: int) -> bytes:
@@ -104,7 +102,7 @@ def test_p3_no_copy_of_large_records() -> None:
     batch = memoryview(build(random_records(1, 4, value_bytes=(200_000, 200_000))))
     tracemalloc.start()
     try:
-        written_parts = validate(batch).write_parts(1, 1)
+        written_parts = stamp_batches([validate(batch).parts], 1, 1).parts
         assert tracemalloc.get_traced_memory()[1] < 64 * 1024
     finally:
         tracemalloc.stop()
@@ -324,41 +322,3 @@ def test_coordinators_may_write_control_batches() -> None:
     batch = build(golden_records(), is_control=True)
     assert refused(batch) is ErrorCode.INVALID_RECORD
     assert validate(batch, origin=AppendOrigin.COORDINATOR).header.is_control
-
-
-@pytest.mark.parametrize(
-    ("name", "codec", "level"),
-    [
-        ("producer", None, None),
-        ("uncompressed", Codec.NONE, None),
-        ("gzip", Codec.GZIP, 7),
-        ("snappy", Codec.SNAPPY, None),
-        ("lz4", Codec.LZ4, 11),
-        ("zstd", Codec.ZSTD, -3),
-    ],
-)
-def test_rules_of_a_configuration(name: str, codec: Codec | None, level: int | None) -> None:
-    config = LogConfig(
-        compression_type=name,
-        compression_gzip_level=7,
-        compression_lz4_level=11,
-        compression_zstd_level=-3,
-        cleanup_policy=frozenset({"compact", "delete"}),
-        max_message_bytes=77,
-        message_timestamp_type=ConfigTimestampType.LOG_APPEND_TIME,
-        message_timestamp_before_max_ms=1,
-        message_timestamp_after_max_ms=2,
-    )
-    assert validation_rules(config) == ValidationRules(
-        max_message_bytes=77,
-        is_compacted=True,
-        timestamp_type=TimestampType.LOG_APPEND_TIME,
-        timestamp_before_max_ms=1,
-        timestamp_after_max_ms=2,
-        codec=codec,
-        compression_level=level,
-    )
-
-
-def test_default_rules_are_those_of_the_default_configuration() -> None:
-    assert validation_rules(LogConfig()) == ValidationRules()
