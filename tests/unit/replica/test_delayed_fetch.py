@@ -9,6 +9,8 @@ from barnabas.base.errors import ErrorCode
 from barnabas.protocol import messages
 from barnabas.replica.fetch import FetchIsolation, FetchOutcome, FetchReason
 from barnabas.storage.log_config import LogConfig
+from barnabas.storage.producer_state import AppendOrigin
+from tests.storage_setup import marker
 
 from .broker_setup import BATCH_BYTES, CLIENT, LOCAL_ID, TOPIC_ID, Broker, ask, batch
 
@@ -260,6 +262,14 @@ def test_f29_the_last_stable_offset_wakes_read_committed() -> None:
     broker.append(records=batch(producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True))
     assert committed == []
     assert the_one(uncommitted).records_bytes == BATCH_BYTES
+    partition = broker.partition()
+    partition.log.append([marker(7, commit=True)], leader_epoch=0, origin=AppendOrigin.COORDINATOR)
+    partition.maybe_advance_high_watermark()
+    broker.settle()
+    assert committed == [], "nobody has told yet"
+    broker.manager.bounds_moved(partition)
+    broker.settle()
+    assert the_one(committed).records_bytes > BATCH_BYTES
 
 
 def test_f30_a_time_out_answers_what_is_there_without_an_error() -> None:

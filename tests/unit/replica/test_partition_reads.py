@@ -42,6 +42,7 @@ def test_f1_replica_ids_tell_consumers_from_followers() -> None:
     future = fetch_params(replica_id=FUTURE_LOCAL_REPLICA_ID, client_metadata=None)
     assert not future.is_from_follower
     assert not future.fetch_only_leader
+    assert fetch_isolation(FUTURE_LOCAL_REPLICA_ID, 1) is FetchIsolation.LOG_END
 
 
 def test_f4_the_broker_and_the_quota_bound_what_a_consumer_asks_for() -> None:
@@ -158,7 +159,7 @@ def test_f10_a_preferred_replica_is_named_before_the_epoch_is_looked_at_and_noth
     assert fenced.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
-def test_f11_leader_epochs_older_newer_and_absent_and_before_leadership() -> None:
+def test_f10_f11_leader_epochs_older_newer_and_absent_and_before_leadership() -> None:
     broker = Broker(0)
     broker.create("events", TOPIC_ID, 1, leader=2, leader_epoch=5, replicas=[1, 2])
     codes = {
@@ -221,6 +222,7 @@ def test_f14_at_the_bound_and_between_bound_and_log_end_is_empty_without_an_erro
         ((ask(0),), {"min_bytes": 0}, FetchReason.ENOUGH_BYTES),
         ((ask(0), ask(0, 9)), {}, FetchReason.ERROR),
         ((ask(0), ask(1, 1, last_fetched_epoch=7)), {"min_bytes": 1 << 20}, FetchReason.ERROR),
+        ((ask(7, last_fetched_epoch=0),), {}, FetchReason.DIVERGING_EPOCH),
     ],
 )
 def test_f15_answered_at_once(asked: tuple[object, ...], params: dict[str, int], reason: FetchReason) -> None:

@@ -1,5 +1,7 @@
 """From an offset to a slice: rules F14 and F17 to F23."""
 
+from contextlib import closing
+
 import pytest
 
 from barnabas.base.errors import ApiError, ErrorCode
@@ -77,15 +79,19 @@ def test_f14_between_bound_and_end_is_empty_and_no_error() -> None:
 
 
 def test_f18_a_gap_at_a_segments_end_leads_to_the_next_segment() -> None:
-    log = LogHarness().open()
-    log.append_as_follower(_at(0, 3))
-    log.roll()
-    # As compaction leaves it: offsets 3 to 9 are gone.
-    log.append_as_follower(_at(10, 3))
-    data = log.read(5, log.log_end_offset_metadata, 1000)
-    assert data.offset_metadata == (5, 3, 0)
-    assert data.records is not None
-    assert first_offsets(data.records.read()) == [10]
+    harness = LogHarness()
+    harness.disk.make_dirs(harness.path)
+    # As compaction leaves it: offsets 3 to 9 are gone, and the next segment begins behind them.
+    for base_offset in (0, 10):
+        with closing(harness.disk.open(f"{harness.path}/{base_offset:020}.log", create=True)) as file:
+            file.write_at(0, [_at(base_offset, 3)])
+    log = harness.open(clean=True)
+    assert log.log_end_offset == 13
+    for offset in (3, 5, 9, 10):
+        data = log.read(offset, log.log_end_offset_metadata, 1000)
+        assert data.offset_metadata == (offset, 10, 0)
+        assert data.records is not None
+        assert first_offsets(data.records.read()) == [10]
 
 
 def _at(base_offset: int, count: int) -> bytes:
@@ -249,6 +255,20 @@ def test_f17_aborted_transactions_reach_to_the_next_index_entry() -> None:
         for entry in log.read(12, end, 10**6, include_aborted=True).aborted_transactions or []
     ] == [25]
     assert log.read(18, end, 10, include_aborted=True).aborted_transactions == []
+
+
+def test_f17_an_abort_whose_marker_lies_in_a_later_segment_is_told() -> None:
+    log = LogHarness().open()
+    options = {"producer_id": 7, "producer_epoch": 0, "is_transactional": True}
+    log.append([batch(2, base_sequence=0, **options)], leader_epoch=0)
+    log.roll()
+    log.append([batch(2, base_sequence=2, **options)], leader_epoch=0)
+    log.roll()
+    log.append([marker(7, commit=False)], leader_epoch=0, origin=AppendOrigin.COORDINATOR)
+    for offset in (0, 2):
+        data = log.read(offset, log.log_end_offset_metadata, 10**6, include_aborted=True)
+        assert data.aborted_transactions is not None
+        assert [(e.producer_id, e.first_offset) for e in data.aborted_transactions] == [(7, 0)]
 
 
 def test_a_lying_index_is_found_and_made_anew() -> None:
