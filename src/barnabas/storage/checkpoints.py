@@ -69,9 +69,13 @@ def write_lines(disk: Disk, path: str, entries: Iterable[str]) -> None:
     Raises:
         OSError: the disk refuses; the old one is whole then.
     """
+    write_file_durably(disk, path, content_of(entries))
+
+
+def content_of(entries: Iterable[str]) -> bytes:
+    """Return a checkpoint's content."""
     lines = list(entries)
-    text = "\n".join([_VERSION, str(len(lines)), *lines]) + "\n"
-    write_file_durably(disk, path, text.encode("utf-8"))
+    return ("\n".join([_VERSION, str(len(lines)), *lines]) + "\n").encode("utf-8")
 
 
 def read_offsets(disk: Disk, path: str) -> dict[TopicPartition, int]:

@@ -29,9 +29,13 @@ def read(directory: LogDirectory, name: str) -> dict[TopicPartition, int]:
 
 
 def write_recovery_points(directory: LogDirectory, logs: Mapping[TopicPartition, Log]) -> None:
-    """Write the recovery points of a directory's logs, and before them the leader epochs that changed."""
+    """Write the recovery points of a directory's logs, and before them the leader epochs that changed below.
+
+    Epochs from there on are made anew of the batches; thousands of logs that got a first batch since the last
+    time need no sync each.
+    """
     for known in logs.values():
-        known.leader_epochs.persist(directory.disk, known.log_end_offset)
+        known.leader_epochs.persist(directory.disk, known.recovery_point)
     points = {key: known.recovery_point for key, known in logs.items()}
     checkpoints.write_offsets(directory.disk, f"{directory.path}/{checkpoints.RECOVERY_POINT_FILE}", points)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from barnabas.storage.flush_work import FlushWork
 from barnabas.storage.producer_state import ProducerStates
-from barnabas.storage.segment import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX, LogSegment
+from barnabas.storage.segment import LogSegment
 from barnabas.storage.segment_factory import SegmentFactory
 from barnabas.storage.segments import Segments
 
@@ -122,11 +122,10 @@ class Durability:
     def _add_sealed(self, work: FlushWork, segment: LogSegment, producers: ProducerStates) -> None:
         """Add what belongs to a segment besides its batches, and the producer snapshot behind it."""
         segment.write_indexes()
-        for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX):
-            work.add_path(segment.path(suffix))
+        work.add_file_paths(segment.index_paths())
         higher = self._segments.higher(segment.base_offset)
         if higher is not None and higher.base_offset in producers.snapshot_offsets:
-            work.add_path(producers.path(higher.base_offset))
+            work.add_file_paths([producers.path(higher.base_offset)])
         work.sealed.append(segment.base_offset)
 
     def finish(self, work: FlushWork) -> None:

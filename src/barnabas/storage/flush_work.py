@@ -5,6 +5,8 @@ touches nothing of the log; `Log.finish_flush` moves the recovery point. A recov
 exceeds what was synced, however appends and flushes interleave.
 """
 
+from collections.abc import Iterable
+
 from barnabas.base.disk import Disk
 from barnabas.base.region import LeasedFile
 
@@ -34,9 +36,9 @@ class FlushWork:
         leased.acquire()
         self._files.append(leased)
 
-    def add_path(self, path: str) -> None:
-        """Sync a file by its path; a missing one is fine."""
-        self._paths.append(path)
+    def add_file_paths(self, paths: Iterable[str]) -> None:
+        """Sync files by their paths; a missing one is fine."""
+        self._paths.extend(paths)
 
     def add_directory(self, path: str) -> None:
         """Sync a directory's names, after the files."""
@@ -64,6 +66,14 @@ class FlushWork:
                 self._disk.sync_dir(directory)
             except FileNotFoundError:
                 continue  # the partition was deleted meanwhile
+
+    def try_run(self) -> OSError | None:
+        """Run it here and return what went wrong."""
+        try:
+            self.run()
+        except OSError as error:
+            return error
+        return None
 
     def release(self) -> None:
         """Give the leases back; on the loop, once `run` is over."""

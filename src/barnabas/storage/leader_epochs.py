@@ -10,7 +10,7 @@ when the broker is killed is forgotten and assigned anew by the next leader.
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
-from barnabas.base.disk import Disk
+from barnabas.base.disk import Disk, FileReplacements, write_file_durably
 from barnabas.storage import checkpoints
 
 UNDEFINED_EPOCH = -1
@@ -56,13 +56,20 @@ class LeaderEpochs:
             self.assign(epoch, start_offset)
         self._unwritten_from = _WRITTEN
 
-    def persist(self, disk: Disk, log_end_offset: int) -> None:
-        """Write the file durably if what it tells of the offsets below the log's end has changed.
+    def persist(self, disk: Disk, end_offset: int, replacements: FileReplacements | None = None) -> None:
+        """Write the file durably if what it tells of the offsets below `end_offset` has changed.
 
         An epoch without records is not worth a sync: opening the log forgets it anyway.
+
+        Args:
+            replacements: whoever gave them syncs, together with other files.
         """
-        if self._unwritten_from < log_end_offset or self._unwritten_from == _FROM_START:
-            checkpoints.write_lines(disk, self._path, (f"{e} {s}" for e, s in self._entries))
+        if self._unwritten_from < end_offset or self._unwritten_from == _FROM_START:
+            content = checkpoints.content_of(f"{e} {s}" for e, s in self._entries)
+            if replacements is not None:
+                replacements.add(self._path, content)
+            else:
+                write_file_durably(disk, self._path, content)
             self._unwritten_from = _WRITTEN
 
     @property

@@ -11,7 +11,7 @@ Every OSError takes the log's directory offline and becomes ApiError KAFKA_STORA
 
 from collections.abc import Sequence
 
-from barnabas.base.disk import Buffer
+from barnabas.base.disk import Buffer, FileReplacements
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.protocol.record_batch import CONTROL_BIT, TIMESTAMP_TYPE_BIT, TRANSACTIONAL_BIT
 from barnabas.storage.append_info import AppendInfo
@@ -40,10 +40,11 @@ class Log(LogReader):
     Attributes:
         config: may be replaced at any time; takes effect with the next append.
         durability: the recovery point and what a flush must do.
+        is_idle: it is as a clean stop leaves it, or new and empty.
         topic_id: 16 bytes, or None for a log without partition.metadata.
     """
 
-    __slots__ = ("_topic_id_durable", "_unchanged", "config", "durability", "topic_id")
+    __slots__ = ("_topic_id_durable", "config", "durability", "is_idle", "topic_id")
 
     def __init__(
         self,
@@ -78,7 +79,7 @@ class Log(LogReader):
         self.durability = durability
         self.topic_id = topic_id
         self._topic_id_durable = topic_id_durable
-        self._unchanged = as_closed  # nothing to do for a clean stop
+        self.is_idle = as_closed
 
     @property
     def recovery_point(self) -> int:
@@ -162,7 +163,7 @@ class Log(LogReader):
             end = self._end.message_offset
             return AppendInfo(end, end - 1, -1, -1, self.log_start_offset, 0)
         max_timestamp = heads[0].max_timestamp if len(heads) == 1 else max(h.max_timestamp for h in heads)
-        self._unchanged = False
+        self.is_idle = False
         try:
             if not self._topic_id_durable:
                 self._write_topic_id()
@@ -231,7 +232,7 @@ class Log(LogReader):
                 raise self.directory.failed(error, f"rolling {self.name}") from error
 
     def _roll(self, first_offset: int) -> LogSegment:
-        self._unchanged = False
+        self.is_idle = False
         end = self._end.message_offset
         base_offset = max(first_offset, end)
         active = self.segments.active
@@ -252,8 +253,12 @@ class Log(LogReader):
 
     # Flushing and closing ------------------------------------------------------------------------
 
-    def begin_flush(self, up_to_offset: int | None = None) -> FlushWork | None:
+    def begin_flush(
+        self, up_to_offset: int | None = None, replacements: FileReplacements | None = None
+    ) -> FlushWork | None:
         """Collect what must be synced so that everything below `up_to_offset` (the log's end) is durable.
+
+        With `replacements`, whoever calls syncs those and all else himself.
 
         Returns:
             None when all of it is. Else run it, on any thread, then call `finish_flush`.
@@ -262,13 +267,14 @@ class Log(LogReader):
             ApiError: KAFKA_STORAGE_ERROR.
         """
         self.directory.check()
-        end = self._end.message_offset
-        if up_to_offset is not None:
-            end = min(up_to_offset, end)
+        if self.is_idle:
+            return None  # durable, or so new that the metadata make it again
+        log_end = self._end.message_offset
+        end = log_end if up_to_offset is None else min(up_to_offset, log_end)
         try:
             if not self._topic_id_durable:
                 self._write_topic_id()
-            self.leader_epochs.persist(self.directory.disk, self._end.message_offset)
+            self.leader_epochs.persist(self.directory.disk, log_end, replacements)
             return self.durability.begin(end, self.producers)
         except OSError as error:
             raise self.directory.failed(error, f"flushing {self.name}") from error
@@ -292,48 +298,43 @@ class Log(LogReader):
         """
         work = self.begin_flush()
         if work is not None:
-            failure: OSError | None = None
-            try:
-                work.run()
-            except OSError as error:
-                failure = error
-            self.finish_flush(work, failure)
+            self.finish_flush(work, work.try_run())
 
     def close(self) -> None:
-        """Flush everything, with indexes and a producer snapshot at the log's end; let go of the files.
-
-        After it a start may trust the directory without reading the batches.
+        """Flush everything, indexes and a producer snapshot too, so that a start may trust it; let go of it.
 
         Raises:
             ApiError: KAFKA_STORAGE_ERROR.
         """
-        self.directory.check()
-        try:
-            if self._unchanged:
-                self._close_unchanged()
-                return
-            self.producers.take_snapshot()
-            self.segments.active.finish_indexes()
-            # The new snapshot's name, if no other, must be certain before the marker.
-            self.durability.names_unsynced = True
-            self.flush()
-            self.segments.active.sync_indexes()
-            self.producers.sync_snapshot(self._end.message_offset)
-        except OSError as error:
-            raise self.directory.failed(error, f"closing {self.name}") from error
+        work = self.begin_close()
+        if work is not None:
+            self.finish_flush(work, work.try_run())
         self.abandon()
 
-    def _close_unchanged(self) -> None:
-        """Spare idle partitions their syncs; an empty one that is lost is made again from the metadata."""
+    def begin_close(self, replacements: FileReplacements | None = None) -> FlushWork | None:
+        """As `begin_flush`, with what a clean stop leaves; `abandon` is the last step."""
+        self.directory.check()
+        try:
+            if self.is_idle:
+                self._write_idle()
+                return None
+            self.producers.take_snapshot()
+            self.segments.active.finish_indexes()
+        except OSError as error:
+            raise self.directory.failed(error, f"closing {self.name}") from error
+        # The new snapshot's name, if no other, must be certain before the marker.
+        self.durability.names_unsynced = True
+        work = self.begin_flush(replacements=replacements)
+        assert work is not None
+        work.add_file_paths(self.segments.active.index_paths())
+        work.add_file_paths([self.producers.path(self._end.message_offset)])
+        return work
+
+    def _write_idle(self) -> None:
+        """Spare idle logs their syncs; an empty one that is lost is made again from the metadata."""
         if not self._topic_id_durable and self.topic_id is not None:
             write_topic_id(self.directory.disk, self.path, self.topic_id, durable=False)
         self.leader_epochs.persist(self.directory.disk, self._end.message_offset)
-        self.abandon()
-
-    def abandon(self) -> None:
-        """Let go of all files without writing: the directory failed, or the log is being deleted."""
-        for segment in self.segments:
-            segment.abandon()
 
     # Truncating and deleting ---------------------------------------------------------------------
 
@@ -348,7 +349,7 @@ class Log(LogReader):
         self.directory.check()
         if offset >= self._end.message_offset:
             return
-        self._unchanged = False
+        self.is_idle = False
         if offset <= self.segments.first.base_offset:
             self.truncate_fully(offset)
             return
@@ -386,7 +387,7 @@ class Log(LogReader):
             ApiError: KAFKA_STORAGE_ERROR.
         """
         self.directory.check()
-        self._unchanged = False
+        self.is_idle = False
         self.durability.lower(new_start_offset)
         try:
             for segment in reversed(list(self.segments)):
@@ -474,7 +475,7 @@ class Log(LogReader):
 
     def _take_away(self, segment: LogSegment, *, snapshot: bool) -> None:
         """Rename the files of a segment, which are unlinked later, and drop the snapshot at its base."""
-        self._unchanged = False
+        self.is_idle = False
         self.segments.remove(segment.base_offset)
         self.durability.forget(segment)
         self._factory.take_away(segment, self.config)

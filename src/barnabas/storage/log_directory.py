@@ -23,15 +23,17 @@ class LogDirectory:
 
     Attributes:
         cordoned: gets no new logs; those it has stay (KIP-1066).
+        log_count: open logs in it, kept by the log manager.
     """
 
-    __slots__ = ("_on_failure", "cordoned", "disk", "failure", "path")
+    __slots__ = ("_on_failure", "cordoned", "disk", "failure", "log_count", "path")
 
     def __init__(self, disk: Disk, path: str, on_failure: FailureListener | None = None) -> None:
         self.disk = disk
         self.path = path
         self.failure: OSError | None = None
         self.cordoned = False
+        self.log_count = 0
         self._on_failure = on_failure
 
     @property

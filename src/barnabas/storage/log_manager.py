@@ -15,7 +15,7 @@ from barnabas.base.disk import Disk, DiskFile
 from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.logger import Logger
-from barnabas.storage import checkpoints, directory_checkpoints, retention
+from barnabas.storage import checkpoints, directory_checkpoints, durable_logs, retention
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.flush_scheduler import FlushScheduler, RunBlocking, run_inline
@@ -96,7 +96,9 @@ class LogManager:
         self.directories = [LogDirectory(disk, path, self._directory_failed) for path in directories]
         self.logs: dict[TopicPartition, Log] = {}
         self.high_watermarks: dict[tuple[str, int], int] = {}
-        self._locks: list[DiskFile] = []
+        self._locks: dict[
+            str, DiskFile
+        ] = {}  # open from the start on, so that a volume's sync tells all errors
         self._cache = SegmentCache(self.config.sealed_index_bytes_max, self.config.sealed_files_max)
         self._deletions = PendingDeletions(disk)
         self.unopened: dict[TopicPartition, str] = {}
@@ -139,7 +141,7 @@ class LogManager:
             if lock is None:
                 self._unlock()
                 raise LogManagerError(f"{directory.path} is in use by another process")
-            self._locks.append(lock)
+            self._locks[directory.path] = lock
         if not self._locks:
             raise LogManagerError(f"none of the log directories works: {self.directories[0].failure}")
 
@@ -217,6 +219,7 @@ class LogManager:
 
     def _add(self, key: TopicPartition, opened: Log) -> None:
         self.logs[key] = opened
+        opened.directory.log_count += 1
         opened.durability.on_lowered = lambda: self._recovery_point_lowered(opened)
 
     # Logs --------------------------------------------------------------------------------------
@@ -267,13 +270,7 @@ class LogManager:
 
     def _directory_for_new_log(self, online: list[LogDirectory]) -> LogDirectory:
         online = [directory for directory in online if not directory.cordoned] or online
-        if len(online) == 1:
-            return online[0]
-        counts = dict.fromkeys(online, 0)
-        for known in self.logs.values():
-            if known.directory in counts:
-                counts[known.directory] += 1
-        return min(online, key=lambda directory: counts[directory])
+        return min(online, key=lambda directory: directory.log_count)
 
     def _forget_stale(self, key: TopicPartition) -> None:
         """A new log must not inherit the checkpointed offsets of an older one of its name."""
@@ -315,6 +312,7 @@ class LogManager:
     def _move_away(self, key: TopicPartition, gone: Log, name: str) -> None:
         self.high_watermarks.pop(key, None)
         self._stale.add(key)
+        gone.directory.log_count -= 1
         gone.directory.check()
         gone.move_directory(f"{gone.directory.path}/{name}")
         gone.abandon()
@@ -322,6 +320,12 @@ class LogManager:
     def logs_of(self, directory: LogDirectory) -> dict[TopicPartition, Log]:
         """Return the logs of one directory."""
         return {key: known for key, known in self.logs.items() if known.directory is directory}
+
+    def _logs_by_directory(self) -> list[tuple[LogDirectory, list[Log]]]:
+        held: dict[str, list[Log]] = {directory.path: [] for directory in self.directories}
+        for known in self.logs.values():
+            held[known.directory.path].append(known)
+        return [(directory, held[directory.path]) for directory in self.directories]
 
     def _directory_failed(self, directory: LogDirectory, error: OSError) -> None:
         log.error("%s goes offline: %s", directory.path, error)
@@ -332,6 +336,7 @@ class LogManager:
         for key, known in self.logs_of(directory).items():
             known.abandon()
             del self.logs[key]
+        directory.log_count = 0
 
     # Checkpoints -------------------------------------------------------------------------------
 
@@ -421,12 +426,9 @@ class LogManager:
 
     def flush(self) -> None:
         """Sync every log; one whose disk fails takes its directory offline."""
-        for key, known in self.logs.items():
-            if known.directory.online:
-                try:
-                    known.flush()
-                except ApiError as error:
-                    log.error("flushing %s: %s", key, error)
+        for directory, logs in self._logs_by_directory():
+            if directory.online:
+                durable_logs.flush_logs(directory, logs, self._locks.get(directory.path))
 
     def shutdown(
         self,
@@ -443,8 +445,9 @@ class LogManager:
             deadline_ms: monotonic time after which no further log is flushed; no marker is written then.
         """
         all_clean = True
-        for directory in self.directories:
-            clean = directory.online and self._close_logs(directory, deadline_ms)
+        for directory, logs in self._logs_by_directory():
+            volume = self._locks.get(directory.path)
+            clean = durable_logs.close_logs(directory, logs, volume, lambda: self._out_of_time(deadline_ms))
             if directory.online:
                 try:
                     self._write_recovery_points(directory)
@@ -464,21 +467,11 @@ class LogManager:
         self._started = False
         return all_clean
 
-    def _close_logs(self, directory: LogDirectory, deadline_ms: int | None) -> bool:
-        clean = True
-        for key, known in self.logs_of(directory).items():
-            if clean and (deadline_ms is None or self._clock.monotonic_ms() < deadline_ms):
-                try:
-                    known.close()
-                    continue
-                except ApiError as error:
-                    log.error("closing %s: %s", key, error)
-            clean = False
-            known.abandon()
-        return clean
+    def _out_of_time(self, deadline_ms: int | None) -> bool:
+        return deadline_ms is not None and self._clock.monotonic_ms() >= deadline_ms
 
     def _unlock(self) -> None:
-        for lock in self._locks:
+        for lock in self._locks.values():
             lock.close()
         self._locks.clear()
 

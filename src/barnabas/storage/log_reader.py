@@ -235,3 +235,8 @@ class LogReader:
             "segments": len(self.segments),
             "producers": len(self.producers.producers),
         }
+
+    def abandon(self) -> None:
+        """Let go of all files without writing: the directory failed, or the log is being deleted."""
+        for segment in self.segments:
+            segment.abandon()

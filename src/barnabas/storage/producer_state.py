@@ -9,10 +9,10 @@ takes a producer with an open transaction.
 
 from collections.abc import Iterable
 from contextlib import suppress
-from enum import Enum
 from typing import NamedTuple
 
 from barnabas.base.disk import Buffer, Disk
+from barnabas.base.enums import Enum
 from barnabas.base.errors import ApiError, DecodeError, ErrorCode
 from barnabas.base.logger import Logger
 from barnabas.protocol.control_records import ControlType, parse_control_type, parse_end_txn_marker
@@ -354,15 +354,6 @@ class ProducerStates:
             file.close()
         self._snapshots.add(self.map_end_offset)
         self._last_snapshot_offset = self.map_end_offset
-
-    def sync_snapshot(self, offset: int) -> None:
-        """Make the snapshot at an offset durable; a missing one is fine."""
-        if offset in self._snapshots:
-            file = self._disk.open(self.path(offset))
-            try:
-                file.sync()
-            finally:
-                file.close()
 
     def drop_snapshot(self, offset: int) -> None:
         """Delete one snapshot; a missing one is fine."""

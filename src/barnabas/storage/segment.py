@@ -111,6 +111,10 @@ class LogSegment:
         self._recent_offsets = array("q")
         self._recent_positions = array("q")
 
+    def index_paths(self) -> list[str]:
+        """Return the paths of the index files; not every segment has each."""
+        return [self.path(suffix) for suffix in SEGMENT_SUFFIXES[1:]]
+
     def create_files(self) -> None:
         """Make the segment's files, empty; what lies there under the same names is emptied.
 

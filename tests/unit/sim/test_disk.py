@@ -1,10 +1,12 @@
 """The simulated disk behaves as a file system, and loses exactly what was not synced."""
 
 import random
+from pathlib import Path
 
 import pytest
 
 from barnabas.base.disk import Disk, OsDisk
+from barnabas.base.volume import kernel_version
 from barnabas.sim.disk import MemoryDisk
 
 
@@ -105,3 +107,35 @@ def test_a_killed_process_loses_nothing_but_its_open_files() -> None:
     disk.crash(random.Random(0), keep_all=True)
     assert disk.open("/d/f").read_at(0, 9) == b"x"
     assert disk.lock("/d/.lock") is not None
+
+
+def test_a_volume_is_synced_whole() -> None:
+    disk = MemoryDisk()
+    disk.make_dirs("/a/b")
+    lock = disk.open("/a/lock", create=True)
+    disk.open("/a/b/old", create=True).write_at(0, [b"old"])
+    assert lock.sync_volume()
+    disk.open("/a/b/new", create=True).write_at(0, [b"new"])
+    disk.open("/a/b/old").write_at(0, [b"OLD"])
+    for seed in range(20):
+        disk.crash(random.Random(seed))
+        assert "old" in disk.list_dir("/a/b")
+        assert disk.open("/a/b/old").read_at(0, 9).lower() == b"old"
+    disk.syncs_volumes = False
+    assert not disk.open("/a/lock").sync_volume()
+
+
+def test_the_systems_volume_is_synced_or_says_that_it_cannot(tmp_path: Path) -> None:
+    file = OsDisk().open(str(tmp_path / "f"), create=True)
+    assert file.sync_volume() in {True, False}
+    file.close()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        file.sync_volume()
+
+
+@pytest.mark.parametrize(
+    ("release", "version"),
+    [("6.18.44-fc", (6, 18)), ("5.8-rc1", (5, 8)), ("4.4.0", (4, 4)), ("", (0, 0)), ("weird", (0, 0))],
+)
+def test_kernels_are_told_apart_by_their_release(release: str, version: tuple[int, int]) -> None:
+    assert kernel_version(release) == version
