@@ -36,10 +36,10 @@ class DiskFile(Protocol):
         """Fill `buffer` and return how many bytes there were; fewer only at the end of the file."""
 
     def try_read_at(self, position: int, length: int) -> Buffer | None:
-        """As `read_at`, but None when that would wait for the disk, which then starts to load some of it."""
+        """As `read_at`, but None when that would wait for the disk, which then begins to load some."""
 
     def try_read_into(self, position: int, buffer: memoryview) -> int | None:
-        """As `read_into`, but None when that would wait for the disk, which then starts to load some of it."""
+        """As `read_into`, but None when that would wait for the disk, which then begins to load some."""
 
     def is_cached(self, position: int, length: int) -> bool:
         """Tell whether a range within the file could be read without waiting for the disk.
@@ -66,7 +66,7 @@ class DiskFile(Protocol):
         """Make everything that was written to the file's volume durable, names of files included (syncfs).
 
         Returns:
-            False when the system has no such call, or one that does not tell errors; nothing is promised then.
+            False when the system has no such call, or one that tells no errors: nothing is promised then.
 
         Raises:
             OSError: something written to the volume since this file was opened, by whomever, may be lost.
@@ -210,7 +210,7 @@ class OsFile:
         os.fdatasync(self._fd)
 
     def sync_volume(self) -> bool:
-        from barnabas.base.volume import sync_volume
+        from barnabas.base.volume import sync_volume  # noqa: PLC0415 - a stop needs it, a start does not
 
         return sync_volume(self._fd)
 
