@@ -6,8 +6,8 @@ the rest, which is everything a real disk may do: of a file's unsynced writes ea
 at a byte, independently, so they also come in another order; of a directory's unsynced changes a prefix is
 kept, as journaling file systems do. A synced file whose name was not synced is gone.
 
-It has a page cache to play with, too: what `evict` takes out of it must be brought in again, and `on_operation`
-hears "stall" when somebody reads it without.
+It has a page cache to play with, too: what `evict` takes out of it must be brought in again, and
+`on_operation` hears "stall" when somebody reads it without.
 
 Rejected: a real file system with failpoints, which cannot reorder and is too slow for thousands of seeds.
 """
@@ -198,9 +198,9 @@ class MemoryDisk:
         clock: gives files their mtime; None leaves them all at 0.
 
     Attributes:
-        on_operation: called before each read, write, truncate, sync, rename, unlink, sync_dir, sync_volume and
-            bring_in, and for a "stall" and a "refuse" (see `evict`), with (what, path); may raise OSError to make it
-            fail. For failing disks and for counting.
+        on_operation: called before each read, write, truncate, sync, rename, unlink, sync_dir, sync_volume
+            and bring_in, and for a "stall" and a "refuse" (see `evict`), with (what, path); may raise
+            OSError to make it fail. For failing disks and for counting.
         syncs_volumes: whether it knows `sync_volume`.
         generation: how many times it crashed; files opened before fail with EIO.
     """
@@ -340,7 +340,7 @@ class MemoryDisk:
     # Page cache ----------------------------------------------------------------------------------
 
     def evict(self, path: str) -> None:
-        """Let a file's pages be on the disk only: a plain read of one stalls, a try to read one is refused."""
+        """Let a file be on the disk only: a plain read of such a page stalls, a try is refused."""
         inode = self._file(path)
         inode.cold_pages.update(_pages(0, len(inode.content)))
 
