@@ -4,7 +4,7 @@ ApiError goes into a response; ProtocolError closes the connection. Any other ex
 ours: dispatch logs it with its context and answers UNKNOWN_SERVER_ERROR.
 """
 
-from enum import IntEnum
+from barnabas.base.enums import IntEnum
 
 
 class ErrorCode(IntEnum):

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from enum import IntEnum
 from typing import Final
 
 from barnabas.base.dataclass import dataclass
+from barnabas.base.enums import IntEnum
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.metadata.broker_config_checks import check_broker_configs
 from barnabas.metadata.config_definitions import (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import IntEnum
 
 from barnabas.base.dataclass import dataclass
+from barnabas.base.enums import IntEnum
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.metadata.formatting import KRAFT_VERSION, SUPPORTED_FEATURES
 from barnabas.metadata.image import METADATA_VERSION, MetadataImage

@@ -19,12 +19,12 @@ peer is gone, and what is parked for it is dropped at once (F31, F33).
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from enum import Enum, auto
 from select import EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLRDHUP
 from struct import Struct
 from typing import Any
 
 from barnabas.base.dataclass import dataclass
+from barnabas.base.enums import Enum, auto
 from barnabas.base.errors import ProtocolError
 from barnabas.base.logger import Logger
 from barnabas.base.region import FileSlice

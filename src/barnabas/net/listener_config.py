@@ -5,9 +5,9 @@ object is made, so that a listener never fails half-way through a bind for a wro
 """
 
 from collections.abc import Mapping
-from enum import Enum
 
 from barnabas.base.dataclass import dataclass, field
+from barnabas.base.enums import Enum
 
 _INT_MAX = 2**31 - 1
 

@@ -1,8 +1,7 @@
 """The life of the loop, and what it tells of itself."""
 
-from enum import Enum, auto
-
 from barnabas.base.dataclass import dataclass
+from barnabas.base.enums import Enum, auto
 from barnabas.net.listener import ListenerStatistics
 
 

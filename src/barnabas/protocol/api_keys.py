@@ -4,9 +4,9 @@ The numbers stand in the catalogue too; the enum repeats them so that code can s
 checker knows it (a test compares both).
 """
 
-from enum import IntEnum
 from typing import Final
 
+from barnabas.base.enums import IntEnum
 from barnabas.protocol.messages import BY_KEY
 
 

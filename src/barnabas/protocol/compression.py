@@ -12,13 +12,13 @@ is imported on first use: 4 MB of code that a broker of uncompressed batches nev
 """
 
 import zlib
-from enum import IntEnum
 from struct import Struct
 from types import ModuleType
 from typing import Any
 
 from barnabas.base import limits
 from barnabas.base.disk import Buffer
+from barnabas.base.enums import IntEnum
 from barnabas.base.errors import DecodeError
 from barnabas.protocol.compression_sizes import (
     XERIAL_HEADER,

@@ -5,10 +5,10 @@ A control batch holds records whose key is {version i16, type i16}. The value of
 catalogue (LeaderChangeMessage, SnapshotHeaderRecord and others) and are decoded with those.
 """
 
-from enum import IntEnum
 from struct import Struct
 
 from barnabas.base.dataclass import dataclass
+from barnabas.base.enums import IntEnum
 from barnabas.base.errors import DecodeError
 from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.protocol.records import Record

@@ -4,8 +4,8 @@ Followers learn of the new start from the leader's fetch answers and tell their 
 """
 
 from collections.abc import Callable
-from enum import Enum
 
+from barnabas.base.enums import Enum
 from barnabas.base.errors import ErrorCode
 from barnabas.replica.fetch import NO_LEADER_EPOCH
 from barnabas.replica.offset_requests import DeleteRecordsResult

@@ -7,9 +7,9 @@ so nothing here points up.
 """
 
 from collections.abc import Callable, Sequence
-from enum import Enum
 from typing import Final
 
+from barnabas.base.enums import Enum
 from barnabas.base.errors import ErrorCode
 from barnabas.replica.fetch import NO_LEADER_EPOCH, FetchOutcome, FetchParams, FetchPartition, FetchReason
 from barnabas.replica.partition import Partition

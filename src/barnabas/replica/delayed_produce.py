@@ -6,8 +6,8 @@ then be there or not.
 """
 
 from collections.abc import Callable
-from enum import Enum
 
+from barnabas.base.enums import Enum
 from barnabas.base.errors import ErrorCode
 from barnabas.replica.partition import Partition
 from barnabas.replica.produce import AppendOutcome, AppendPartitionResult, AppendReason

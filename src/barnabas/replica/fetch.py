@@ -6,9 +6,9 @@ costs as much as to make it.
 """
 
 from collections.abc import Sequence
-from enum import Enum
 
 from barnabas.base.dataclass import dataclass
+from barnabas.base.enums import Enum
 from barnabas.base.errors import ErrorCode
 from barnabas.base.region import FileSlice
 from barnabas.storage.offset_metadata import UNKNOWN_OFFSET_METADATA, LogOffsetMetadata

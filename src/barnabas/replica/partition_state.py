@@ -1,8 +1,8 @@
 """Whether this broker can serve a partition: the states, how one becomes another, how each is answered."""
 
-from enum import Enum
 from typing import Final
 
+from barnabas.base.enums import Enum
 from barnabas.base.errors import ErrorCode
 
 

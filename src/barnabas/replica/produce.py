@@ -1,9 +1,9 @@
 """What an append from a client asks of the replica layer and what it gets back."""
 
 from collections.abc import Sequence
-from enum import Enum
 
 from barnabas.base.disk import Buffer
+from barnabas.base.enums import Enum
 from barnabas.base.errors import ErrorCode
 from barnabas.storage.batch_validation import RecordError
 

@@ -7,9 +7,8 @@ have to parse and default on its own, on the hot path.
 Units are those of the config's name. -1 means unbounded where Kafka says so.
 """
 
-from enum import Enum
-
 from barnabas.base.dataclass import dataclass
+from barnabas.base.enums import Enum
 
 INT64_MAX = 2**63 - 1
 

@@ -17,11 +17,11 @@ have one, and removal stays in constant time (a list's would not).
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from enum import Enum
 from itertools import islice
 from typing import Final
 
 from barnabas.base.dataclass import dataclass
+from barnabas.base.enums import Enum
 from barnabas.timing.timer_wheel import Timer, TimerWheel
 
 TRIES_MAX_PER_TURN: Final = 64

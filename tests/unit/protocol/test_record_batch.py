@@ -35,7 +35,7 @@ RECORDS = st.lists(
 )
 
 
-@given(rows=RECORDS, codec=st.sampled_from(Codec), base_offset=st.integers(0, 1 << 50))
+@given(rows=RECORDS, codec=st.sampled_from(list(Codec)), base_offset=st.integers(0, 1 << 50))
 @settings(max_examples=120, deadline=None)
 def test_what_the_builder_makes_the_parser_reads(rows: list, codec: Codec, base_offset: int) -> None:
     records = [

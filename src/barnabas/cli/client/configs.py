@@ -5,10 +5,10 @@ everything else any broker answers, and the controller alters.
 """
 
 from collections.abc import Iterable, Sequence
-from enum import IntEnum
 from typing import Any
 
 from barnabas.base.dataclass import dataclass
+from barnabas.base.enums import IntEnum
 from barnabas.base.errors import ErrorCode
 from barnabas.cli.client.cluster import Cluster
 from barnabas.cli.client.errors import BrokerError, ClientError, UnsupportedByBrokerError
