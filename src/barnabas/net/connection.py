@@ -34,6 +34,7 @@ from barnabas.net.listener_traffic import ListenerTraffic
 from barnabas.net.output import (
     COPY_ALL,
     JOIN_BYTES_MAX,
+    Buffer,
     OutputQueue,
     Progress,
     SliceCutError,
@@ -53,6 +54,9 @@ LINGER_READS_MAX = 16
 """Reads of what a peer still sent, before its connection is closed in good order."""
 
 READ_INTEREST = EPOLLIN | EPOLLRDHUP
+
+WARM_MS_MAX = 1000
+"""After so long without a byte taken by the peer, what was in memory of its answer is looked at again."""
 
 _LENGTH = Struct(">i")
 _unpack_length = _LENGTH.unpack_from
@@ -536,7 +540,8 @@ class Connection:
         if self._output is not None:
             if self._advancing:
                 return  # called in the next turn anyway; two system calls saved
-            interest = EPOLLOUT
+            # While the disk is waited for, a writable socket is no news.
+            interest = 0 if self._output.is_reading else EPOLLOUT
             if not self._peer_half_closed and self._state is ConnectionState.OPEN:
                 interest |= EPOLLRDHUP
         elif self._frames is not None and self.request_in_hand:
@@ -569,19 +574,26 @@ class Connection:
 
     def _send_copied(self, length: int, parts: Sequence[Part]) -> None:
         """Answer with slices that are small enough to be copied."""
-        data = [_pack_length(length)]
+        data: list[Buffer] = [_pack_length(length)]
+        cold_reads = self._loop.cold_reads
+        staged_bytes = 0
         try:
             for part in parts:
                 if part.__class__ is FileSlice:
-                    data.append(read_slice(part))
-                    self.traffic.output.staged_bytes += part.length
+                    copied = read_slice(part, cold_reads)
+                    if copied is None:
+                        self._enqueue(length, parts)
+                        return
+                    data.append(copied)
+                    staged_bytes += part.length
                 else:
                     data.append(part)  # type: ignore[arg-type]
         except (SliceError, SliceCutError) as error:
+            _release(parts)
             self._slice_failed(error)
             return
-        finally:
-            _release(parts)
+        _release(parts)
+        self.traffic.output.staged_bytes += staged_bytes
         self._send_joined(b"".join(data))
 
     def _enqueue(self, length: int, parts: Sequence[Part]) -> None:
@@ -606,11 +618,20 @@ class Connection:
                 staging=self._loop.staging,
                 zero_copy_min_bytes=minimum,
                 counters=self.traffic.output,
+                cold_reads=self._loop.cold_reads,
+                resume=self._disk_was_read,
             )
         output.extend(parts)
 
+    def _disk_was_read(self) -> None:
+        """What the answer waited for is in memory: our disk was slow, not the peer."""
+        self.active_ms = self._loop.now_ms
+        self._ask_for_turn()
+
     def _flush(self, output: OutputQueue) -> Progress:
         """Send what goes now; the queue is gone when it is empty."""
+        if self._loop.now_ms - self.active_ms > WARM_MS_MAX:
+            output.doubt()
         try:
             progress, sent = output.flush()
         except (SliceError, SliceCutError) as error:
@@ -648,6 +669,7 @@ class Connection:
         # ones and leaves must not lose them for an answer nobody waits for. Reading finds the end.
         log.debug("Connection %s takes no more answers: %s", self.id, error)
         self._deaf = True
+        self._sent = None
         if self._output is not None:
             self._output.discard()
             self._output = None

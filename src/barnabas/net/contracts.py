@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from barnabas.base.region import FileSlice
 
 if TYPE_CHECKING:
+    from barnabas.base.cold_reads import ColdReads
     from barnabas.net.connection import Connection
     from barnabas.net.frame_memory import FrameMemory
     from barnabas.net.log_throttle import LogThrottle
@@ -112,6 +113,8 @@ class ConnectionLoop(Protocol):
     staging: memoryview
     throttle: "LogThrottle"
     is_stopping: bool
+    cold_reads: "ColdReads | None"
+    """Who brings cold slices into memory (F44); None: they are waited for."""
 
     def watch(self, connection: "Connection", interest: int) -> None:
         """Poll for these events from now on."""

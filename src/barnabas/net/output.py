@@ -5,15 +5,20 @@ by one sendmsg; a slice goes by sendfile behind a header sent with MSG_MORE, or 
 of the loop: what the socket did not take of the staging buffer is read again later, which is cheaper
 than a buffer per connection.
 
+A slice that is not in memory is not sent: the queue has it brought in by `ColdReads`, lets the loop go on,
+and asks for a turn when it is there (F44). What was found there, or brought there, is sent without asking
+again.
+
 Every slice that enters is released once: when its last byte is out, or by `discard`.
 """
 
 import errno
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from enum import Enum, auto
 
+from barnabas.base.cold_reads import ColdReads
 from barnabas.base.dataclass import dataclass
-from barnabas.base.enums import Enum, auto
 from barnabas.base.region import FileSlice
 from barnabas.net.contracts import Part, Transport
 
@@ -24,6 +29,10 @@ SEND_BYTES_PER_TURN_MAX = 1024 * 1024
 
 JOIN_BYTES_MAX = 64 * 1024
 """Up to this size parts are joined and sent by one call; joining 128 KiB costs four times a sendmsg."""
+
+COLD_PIECE_BYTES = 1024 * 1024
+"""What is brought in at once of a cold slice that goes through the staging buffer: one wait for the disk for
+many pieces of the buffer's size, within what a turn sends."""
 
 COPY_ALL = 2**62
 """A zero-copy threshold that no slice reaches."""
@@ -69,6 +78,8 @@ class Progress(Enum):
     """The socket takes no more; go on when it is writable."""
     YIELDED = auto()
     """The turn's share is used up; go on in the next turn."""
+    READING = auto()
+    """The next bytes come from the disk first; a turn is asked for when they are in memory (F44)."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -94,12 +105,17 @@ class OutputQueue:
     """The parts that wait on one connection, in order."""
 
     __slots__ = (
+        "_cold_reads",
         "_corked",
         "_counters",
         "_offset",
         "_parts",
+        "_read_error",
+        "_reading",
+        "_resume",
         "_staging",
         "_transport",
+        "_warm_end",
         "_zero_copy_min_bytes",
     )
 
@@ -110,12 +126,16 @@ class OutputQueue:
         staging: memoryview,
         zero_copy_min_bytes: int,
         counters: OutputCounters,
+        cold_reads: ColdReads | None = None,
+        resume: Callable[[], None] | None = None,
     ) -> None:
         """Make an empty queue.
 
         Args:
             staging: the loop's buffer for slices that are copied.
             zero_copy_min_bytes: slices of this size and more go by sendfile; COPY_ALL: none.
+            cold_reads: None sends whatever is asked for, and waits for the disk within.
+            resume: called when a flush that ended with READING can go on.
         """
         self._transport = transport
         self._staging = staging
@@ -124,10 +144,20 @@ class OutputQueue:
         self._parts: deque[Part] = deque()
         self._offset = 0  # bytes of the first part that are out
         self._corked = False  # the socket holds back its last partial packet
+        self._cold_reads = cold_reads
+        self._resume = resume
+        self._reading: FileSlice | None = None  # being brought in
+        self._read_error: OSError | None = None
+        self._warm_end = 0  # bytes of the first part, a slice, up to which it is in memory
 
     def __len__(self) -> int:
         """How many parts wait."""
         return len(self._parts)
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether the disk is waited for, and nothing can be sent."""
+        return self._reading is not None
 
     @property
     def waiting_bytes(self) -> int:
@@ -150,15 +180,22 @@ class OutputQueue:
             if isinstance(part, FileSlice):
                 part.release()
         self._offset = 0
+        self._reading = self._resume = None
+
+    def doubt(self) -> None:
+        """Ask again what is in memory: what was found there a while ago may be gone."""
+        self._warm_end = 0
 
     def flush(self) -> tuple[Progress, int]:
-        """Send until done, blocked, or the turn's share is used up; return that and the bytes sent.
+        """Send until done, blocked, cold, or the turn's share is used up; return that and the bytes sent.
 
         Raises:
             OSError: the peer is gone.
             SliceError, SliceCutError: a slice could not be read. What was sent cannot be taken back:
                 the connection must close.
         """
+        if self._reading is not None:
+            return Progress.READING, 0
         parts = self._parts
         sent_bytes = 0
         while parts:
@@ -174,6 +211,8 @@ class OutputQueue:
                     wanted, sent = self._send_staged(part)
             except BlockingIOError:
                 return Progress.BLOCKED, sent_bytes
+            if wanted == 0:
+                return Progress.READING, sent_bytes
             sent_bytes += sent
             if sent < wanted:
                 self._advance(sent)
@@ -205,8 +244,14 @@ class OutputQueue:
         return wanted, self._transport.send_parts(gathered, more)
 
     def _send_file(self, part: FileSlice) -> tuple[int, int]:
+        """Send from the page cache; return the bytes wanted, 0 when they are not there, and those taken."""
         offset = self._offset
         wanted = min(part.length - offset, SEND_BYTES_PER_TURN_MAX)
+        if self._cold_reads is not None:
+            if self._warm_end > offset:
+                wanted = min(wanted, self._warm_end - offset)
+            elif self._is_cold(part, offset, wanted):
+                return 0, 0
         if not self._corked and len(self._parts) > 1:
             # sendfile has no MSG_MORE: without the cork, what follows the slice costs a packet of its own.
             self._corked = True
@@ -226,10 +271,21 @@ class OutputQueue:
         return wanted, sent
 
     def _send_staged(self, part: FileSlice) -> tuple[int, int]:
+        """Copy and send; return the bytes wanted, 0 when they are not in memory, and the bytes taken."""
         staging = self._staging
         wanted = min(part.length - self._offset, len(staging))
         try:
-            got = part.read_into(self._offset, staging[:wanted])
+            if self._cold_reads is None or self._warm_end >= self._offset + wanted:
+                self._raise_read_error()
+                got = part.read_into(self._offset, staging[:wanted])
+            else:
+                tried = part.try_read_into(self._offset, staging[:wanted])
+                if tried is None:
+                    self._cold_reads.misses += 1
+                    self._bring_in(part, self._offset, min(part.length - self._offset, COLD_PIECE_BYTES))
+                    return 0, 0
+                self._cold_reads.was_ready(part.leased, part.position + self._offset, wanted)
+                got = tried
         except OSError as error:
             raise SliceError(part, error) from error
         if got < wanted:
@@ -240,6 +296,44 @@ class OutputQueue:
         self._counters.staged_bytes += sent
         return wanted, sent
 
+    def _is_cold(self, part: FileSlice, offset: int, wanted: int) -> bool:
+        """Tell whether a piece must be brought in, and have that done; else note that it is in memory."""
+        cold_reads = self._cold_reads
+        assert cold_reads is not None
+        try:
+            self._raise_read_error()
+            is_ready = cold_reads.is_ready(part.leased, part.position + offset, wanted)
+        except OSError as error:
+            raise SliceError(part, error) from error
+        if is_ready:
+            self._warm_end = offset + wanted
+            return False
+        self._bring_in(part, offset, wanted)
+        return True
+
+    def _bring_in(self, part: FileSlice, offset: int, length: int) -> None:
+        assert self._cold_reads is not None
+        self._reading = part
+        self._warm_end = offset + length
+        self._cold_reads.read(part.leased, part.position + offset, length, self._is_read)
+
+    def _is_read(self, error: OSError | None) -> None:
+        """The helper is back: go on, unless the queue was discarded meanwhile."""
+        if self._reading is None:
+            return
+        self._reading = None
+        if error is not None:
+            self._read_error = error
+            self._warm_end = 0
+        if self._resume is not None:
+            self._resume()
+
+    def _raise_read_error(self) -> None:
+        """Let the disk's error of a helper be the error of the piece it was sent for."""
+        error, self._read_error = self._read_error, None
+        if error is not None:
+            raise error
+
     def _advance(self, sent: int) -> None:
         """Take `sent` bytes off the head."""
         parts = self._parts
@@ -249,19 +343,30 @@ class OutputQueue:
             offset -= len(part)
             if isinstance(part, FileSlice):
                 part.release()
+                self._warm_end = 0
         self._offset = offset
 
 
-def read_slice(part: FileSlice) -> bytes:
-    """Return a slice's bytes, all of them; the slice is not released.
+def read_slice(part: FileSlice, cold_reads: ColdReads | None) -> Buffer | None:
+    """Return a slice's bytes, all of them; None when they are not in memory. The slice is not released.
+
+    Args:
+        cold_reads: counts the hit or the miss; None waits for the disk.
 
     Raises:
         SliceError, SliceCutError: as `OutputQueue.flush`.
     """
+    data: Buffer | None
     try:
-        data = part.read()
+        data = part.read() if cold_reads is None else part.try_read()
     except OSError as error:
         raise SliceError(part, error) from error
+    if cold_reads is not None:
+        if data is None:
+            cold_reads.misses += 1
+            return None
+        cold_reads.was_ready(part.leased, part.position, part.length)
+    assert data is not None
     if len(data) < part.length:
         raise _cut(part, len(data))
     return data

@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable
 
 from barnabas.base.clock import Clock, SystemClock
+from barnabas.base.cold_reads import ColdReads
 from barnabas.base.limits import READ_CHUNK_BYTES
 from barnabas.base.logger import Logger
 from barnabas.base.region import FileSlice
@@ -56,6 +57,7 @@ class Reactor:
 
     Attributes:
         now_ms: the monotonic clock at the start of this turn, for whoever needs no better.
+        cold_reads: who brings cold slices into memory (F44), set before the loop runs; None: nobody.
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class Reactor:
         self._accept_timer: Timer | None = None
         self._state = ReactorState.RUNNING
         self.is_stopping = False  # what connections ask for each answer
+        self.cold_reads: ColdReads | None = None
         self._epoll = select.epoll()
         self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._epoll.register(self._wake_fd, select.EPOLLIN)

@@ -4,6 +4,7 @@ import errno
 from collections import deque
 from collections.abc import Callable, Sequence
 
+from barnabas.base.cold_reads import ColdReads
 from barnabas.base.limits import READ_CHUNK_BYTES
 from barnabas.base.region import FileSlice, LeasedFile
 from barnabas.net.connection import READ_INTEREST, Connection
@@ -115,6 +116,7 @@ class ScriptedLoop:
         self.staging = memoryview(bytearray(128 * 1024))
         self.throttle = LogThrottle(lambda: self.now_ms)
         self.is_stopping = False
+        self.cold_reads: ColdReads | None = None
         self.interest = READ_INTEREST
         self.advancing: list[Connection] = []
         self.forgotten: list[Connection] = []
