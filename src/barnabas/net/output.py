@@ -15,10 +15,10 @@ Every slice that enters is released once: when its last byte is out, or by `disc
 import errno
 from collections import deque
 from collections.abc import Callable, Sequence
-from enum import Enum, auto
 
 from barnabas.base.cold_reads import ColdReads
 from barnabas.base.dataclass import dataclass
+from barnabas.base.enums import Enum, auto
 from barnabas.base.region import FileSlice
 from barnabas.net.contracts import Part, Transport
 
