@@ -30,6 +30,8 @@ from barnabas.metadata.config_types import (
 )
 
 OWN_ROWS: Final[tuple[DefinitionRow, ...]] = (
+    ("cold.read.ahead.bytes", "INT", "4194304", "LOW", "0..1073741824", "own"),
+    ("cold.read.threads", "INT", "4", "LOW", "0..64", "own"),
     ("connections.parked.fetch", "STRING", "complete", "LOW", "in complete,mute", "own"),
     ("fetch.mode", "STRING", "auto", "LOW", "in auto,heap,zero_copy", "own"),
 )

@@ -12,11 +12,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 
 from barnabas.base.clock import Clock, SystemClock
+from barnabas.base.cold_reads import ColdReads
 from barnabas.base.disk import Disk, OsDisk
 from barnabas.base.entropy import Entropy, SystemEntropy
 from barnabas.base.errors import ApiError
 from barnabas.base.logger import Logger
 from barnabas.base.worker import Worker
+from barnabas.base.worker_pool import WorkerPool
 from barnabas.coordinator.producer_ids import ProducerIds
 from barnabas.handlers.dispatch import Dispatcher
 from barnabas.handlers.fetch_session_cache import FetchSessionCache
@@ -74,6 +76,9 @@ class Broker:
             clock=self._clock, timers=self._wheel, limits=configs.connection_limits(settings)
         )
         self._worker = Worker(self._reactor.call_soon_threadsafe)
+        self._readers: WorkerPool | None = None
+        self._cold_reads = self._make_cold_reads()
+        self._reactor.cold_reads = self._cold_reads
         self._dispatcher = Dispatcher(
             complete_parked_fetches=settings.text("connections.parked.fetch") == "complete"
         )
@@ -85,6 +90,18 @@ class Broker:
         self._log_configs: LogConfigs
         self._controller: Controller
         self._replicas: ReplicaManager
+
+    def _make_cold_reads(self) -> ColdReads | None:
+        threads = self._settings.integer("cold.read.threads")
+        if threads == 0:
+            return None
+        self._readers = WorkerPool(self._reactor.call_soon_threadsafe, threads_max=threads)
+        return ColdReads(
+            self._readers.run,
+            clock=self._clock,
+            threads=threads,
+            ahead_bytes_max=self._settings.integer("cold.read.ahead.bytes"),
+        )
 
     @property
     def addresses(self) -> list[ListenerAddress]:
@@ -326,6 +343,9 @@ class Broker:
 
     def _shut_down(self) -> bool:
         self._worker.close()
+        if self._readers is not None and self._cold_reads is not None:
+            self._readers.close()
+            self._cold_reads.close()
         try:
             # First, since the controller's last word is that this broker went in good order.
             self._logs.flush()
