@@ -49,9 +49,9 @@ _FULL_FETCH_EPOCHS = (FINAL_EPOCH, INITIAL_EPOCH)
 _ISOLATION_LEVELS = (0, 1)
 
 _LAST_WITHOUT_STORAGE_ERROR = 5
-_FIRST_WITH_ZSTD = 10
+FIRST_WITH_ZSTD = 10
 _FIRST_WITH_RACK = 11
-_FIRST_WITH_TOPIC_IDS = 13
+FIRST_WITH_TOPIC_IDS = 13
 _FIRST_WITH_REPLICA_STATE = 15
 _FIRST_WITH_LEADERS = 16
 
@@ -60,8 +60,8 @@ def handle(context: RequestContext, request: messages.FetchRequest) -> messages.
     """Start the read, which answers when it is done; answer at once what needs no reading."""
     if request.isolation_level not in _ISOLATION_LEVELS:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"unknown isolation level {request.isolation_level}")
-    params = _fetch_params(context, request)
-    with_ids = context.api_version >= _FIRST_WITH_TOPIC_IDS
+    params = fetch_params(context, request)
+    with_ids = context.api_version >= FIRST_WITH_TOPIC_IDS
     sessions = context.services.fetch_sessions
     fetch: _SessionlessFetch
     if request.session_epoch in _FULL_FETCH_EPOCHS:
@@ -97,7 +97,7 @@ def handle(context: RequestContext, request: messages.FetchRequest) -> messages.
 def error_response(request: messages.FetchRequest, error: ApiError, version: int) -> messages.FetchResponse:
     """The answer to a request that failed as a whole."""
     response = messages.FetchResponse(error_code=error.code, session_id=request.session_id)
-    if version < _FIRST_WITH_TOPIC_IDS:
+    if version < FIRST_WITH_TOPIC_IDS:
         # Clients of the first versions find no error but those of partitions.
         response.responses = [
             messages.FetchResponseFetchableTopicResponse(
@@ -114,7 +114,7 @@ def closes_session(request: messages.FetchRequest) -> bool:
     return request.session_id != INVALID_SESSION_ID and request.session_epoch == FINAL_EPOCH
 
 
-def _fetch_params(context: RequestContext, request: messages.FetchRequest) -> FetchParams:
+def fetch_params(context: RequestContext, request: messages.FetchRequest) -> FetchParams:
     version = context.api_version
     replica_id, replica_epoch = request.replica_id, -1
     if version >= _FIRST_WITH_REPLICA_STATE:
@@ -154,13 +154,13 @@ class _SessionlessFetch:
         self.readable, self.failed = sort_out(
             asked,
             context.services.image,
-            with_ids=context.api_version >= _FIRST_WITH_TOPIC_IDS,
+            with_ids=context.api_version >= FIRST_WITH_TOPIC_IDS,
             in_order=self.from_follower,
         )
 
     def respond(self, outcome: FetchOutcome) -> None:
         """Send what was read; called by the replica layer, at once or after a wait."""
-        if self.context.api_version < _FIRST_WITH_ZSTD:
+        if self.context.api_version < FIRST_WITH_ZSTD:
             self._downgrade(outcome)
         self._send(self.readable, outcome.results, INVALID_SESSION_ID)
 
@@ -219,7 +219,7 @@ class _SessionlessFetch:
         version = self.context.api_version
         leaders = NamedLeaders(self.context)
         response = messages.FetchResponse(session_id=session_id)
-        answers = _Topics(response.responses, by_id=version >= _FIRST_WITH_TOPIC_IDS)
+        answers = _Topics(response.responses, by_id=version >= FIRST_WITH_TOPIC_IDS)
         for partition, result in zip(partitions, results, strict=True):
             answers.add(partition, _partition_data(partition.partition, result, version, leaders))
         for partition, code in self.failed:
@@ -261,9 +261,9 @@ class _OpeningFetch(_SessionlessFetch):
     def respond(self, outcome: FetchOutcome) -> None:
         """Send what was read, and the id of the session if there is a slot for it."""
         context = self.context
-        if context.api_version < _FIRST_WITH_ZSTD:
+        if context.api_version < FIRST_WITH_ZSTD:
             self._downgrade(outcome)
-        with_ids = context.api_version >= _FIRST_WITH_TOPIC_IDS
+        with_ids = context.api_version >= FIRST_WITH_TOPIC_IDS
         partitions: dict[PartitionKey, CachedPartition] = {}
         for partition, result in zip(self.readable, outcome.results, strict=True):
             partition.told(result.high_watermark, result.log_start_offset)
@@ -303,7 +303,7 @@ class _IncrementalFetch(_SessionlessFetch):
         if session.epoch != self._epoch:
             self._refuse(outcome, 0)
             return
-        if self.context.api_version < _FIRST_WITH_ZSTD:
+        if self.context.api_version < FIRST_WITH_ZSTD:
             self._downgrade(outcome)
         partitions, results = session.news(self.readable, outcome.results, self.failed)
         self._send(partitions, results, session.id)
