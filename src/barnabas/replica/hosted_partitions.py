@@ -152,10 +152,6 @@ class HostedPartitions:
             except ApiError as error:
                 logger.warning("%s-%d, unknown to the metadata, stays where it is: %s", *name, error)
 
-    def load_one(self, topic: TopicImage, number: int) -> None:
-        """Open one partition of the image alone, for looking at it; it may turn out not to be ours."""
-        self._apply_partition(topic, number, topic.partitions[number], is_new=False)
-
     def apply_delta(self, delta: MetadataDelta) -> list[Partition]:
         """Follow a change of the image; return the partitions whose watchers must be woken."""
         touched: list[Partition] = []
