@@ -113,6 +113,9 @@ class Disk(Protocol):
 
     def mtime_ms(self, path: str) -> int: ...
 
+    def size(self, path: str) -> int:
+        """Return a file's length without opening it."""
+
     def space(self, path: str) -> tuple[int, int]:
         """Return how large the volume of a path is, and how much of it may still be used, in bytes."""
 
@@ -269,6 +272,9 @@ class OsDisk:
 
     def mtime_ms(self, path: str) -> int:
         return os.stat(path).st_mtime_ns // 1_000_000
+
+    def size(self, path: str) -> int:
+        return os.stat(path).st_size
 
     def space(self, path: str) -> tuple[int, int]:
         volume = os.statvfs(path)

@@ -144,8 +144,9 @@ class HostedPartitions:
         deleted, or moved away, while this broker was down.
         """
         for topic in self._image.topics.values():
+            config = self._log_config_for(topic.name)
             for number, partition in topic.partitions.items():
-                self._apply_partition(topic, number, partition, is_new=False)
+                self._apply_partition(topic, number, partition, config, is_new=False)
         for name in [name for name in self._log_manager.logs if name not in self.by_name]:
             try:
                 self._log_manager.set_aside(*name)
@@ -158,6 +159,7 @@ class HostedPartitions:
         for topic in delta.topics_deleted.values():
             for number in topic.partitions:
                 self._remove(topic.name, number, PartitionState.DELETED, touched)
+        config: tuple[str, LogConfig] | None = None  # of the last topic: partitions come topic by topic
         for (topic_id, number), before in delta.partitions_changed.items():
             topic_now = self._image.topics_by_id.get(topic_id)
             if topic_now is None:
@@ -167,7 +169,9 @@ class HostedPartitions:
                 self._remove(topic_now.name, number, PartitionState.REMOVED, touched)
                 continue
             is_new = before is None or self._local_id not in before.replicas
-            changed = self._apply_partition(topic_now, number, partition_now, is_new=is_new)
+            if config is None or config[0] != topic_now.name:
+                config = topic_now.name, self._log_config_for(topic_now.name)
+            changed = self._apply_partition(topic_now, number, partition_now, config[1], is_new=is_new)
             if changed is not None:
                 touched.append(changed)
         self._apply_configs(delta)
@@ -198,14 +202,14 @@ class HostedPartitions:
         }
 
     def _apply_partition(
-        self, topic: TopicImage, number: int, now: PartitionImage, *, is_new: bool
+        self, topic: TopicImage, number: int, now: PartitionImage, config: LogConfig, *, is_new: bool
     ) -> Partition | None:
         if self._local_id not in now.replicas:
             return None
         name = (topic.name, number)
         partition = self.by_name.get(name)
         if partition is None:
-            partition = self._open(topic, number, is_new=is_new)
+            partition = self._open(topic, number, config, is_new=is_new)
             if partition is None:
                 return None
         if partition.state is PartitionState.ONLINE:
@@ -219,10 +223,10 @@ class HostedPartitions:
             )
         return partition
 
-    def _open(self, topic: TopicImage, number: int, *, is_new: bool) -> Partition | None:
+    def _open(self, topic: TopicImage, number: int, config: LogConfig, *, is_new: bool) -> Partition | None:
         name = (topic.name, number)
         try:
-            log = self._open_log(topic, number, is_new=is_new)
+            log = self._open_log(topic, number, config, is_new=is_new)
         except ApiError as error:
             if error.code is not ErrorCode.KAFKA_STORAGE_ERROR:
                 raise
@@ -242,8 +246,7 @@ class HostedPartitions:
         self.by_name[name] = made
         return made
 
-    def _open_log(self, topic: TopicImage, number: int, *, is_new: bool) -> Log:
-        config = self._log_config_for(topic.name)
+    def _open_log(self, topic: TopicImage, number: int, config: LogConfig, *, is_new: bool) -> Log:
         try:
             return self._log_manager.get_or_create(topic.name, number, topic.topic_id, config, is_new=is_new)
         except ApiError as error:

@@ -325,6 +325,9 @@ class MemoryDisk:
     def mtime_ms(self, path: str) -> int:
         return self._file(path).mtime_ms
 
+    def size(self, path: str) -> int:
+        return len(self._file(path).content)
+
     def space(self, path: str) -> tuple[int, int]:
         self._find(path)
         return SPACE_BYTES, SPACE_BYTES

@@ -176,20 +176,26 @@ class LogManager:
         starts = directory_checkpoints.read(directory, checkpoints.LOG_START_OFFSET_FILE)
         high_watermarks = directory_checkpoints.read(directory, checkpoints.HIGH_WATERMARK_FILE)
         lowered = False
+        topic, config = "", self._config_for("")
         for name in disk.list_dir(root):
             key = parse_name(name)
-            if key == METADATA_PARTITION or not disk.is_dir(f"{root}/{name}"):
-                continue
             if key is None:
                 self._pass_over(directory, name)
+            if key is None or key == METADATA_PARTITION:
                 continue
+            try:
+                names = disk.list_dir(f"{root}/{name}")
+            except NotADirectoryError:
+                continue
+            if key.topic != topic:
+                topic, config = key.topic, self._config_for(key.topic)
             if key in self.logs:
                 raise LogManagerError(f"{key} lies in {root} and in {self.logs[key].directory.path}")
             try:
                 opened = open_log(
                     directory=directory, path=f"{root}/{name}", topic=key.topic, partition=key.partition,
-                    config=self._config_for(key.topic), clock=self._clock, cache=self._cache,
-                    deletions=self._deletions, random_below=self._entropy.random_below, clean=clean,
+                    config=config, clock=self._clock, cache=self._cache, deletions=self._deletions,
+                    random_below=self._entropy.random_below, clean=clean, names=names,
                     recovery_point=recovery_points.get(key, 0), log_start_offset=starts.get(key, 0),
                     producer_expiration_ms=self.config.producer_id_expiration_ms, progress=progress,
                 ).log  # fmt: skip
@@ -212,6 +218,8 @@ class LogManager:
 
     def _pass_over(self, directory: LogDirectory, name: str) -> None:
         path = f"{directory.path}/{name}"
+        if not self._disk.is_dir(path):
+            return
         if name.endswith(DELETE_SUFFIX):
             self._deletions.add(path, self._clock.monotonic_ms())
         elif not name.endswith((STRAY_SUFFIX, FUTURE_SUFFIX)):

@@ -24,6 +24,7 @@ from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.partition_metadata import FILE_NAME as PARTITION_METADATA_FILE
 from barnabas.storage.partition_metadata import PartitionMetadataError, read_topic_id
 from barnabas.storage.producer_replay import rebuild_producers
 from barnabas.storage.producer_state import ProducerStates
@@ -77,6 +78,7 @@ def open_log(
     recovery_point: int = 0,
     log_start_offset: int = 0,
     topic_id: bytes | None = None,
+    names: list[str] | None = None,
     producer_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS,
     progress: Progress | None = None,
 ) -> OpenResult:
@@ -88,6 +90,7 @@ def open_log(
         clean: the last stop left a marker; nothing is checked.
         recovery_point, log_start_offset: from the checkpoints of the log directory.
         topic_id: of a new log; an existing one has it in partition.metadata.
+        names: of the directory, when it was listed before.
 
     Raises:
         ApiError: KAFKA_STORAGE_ERROR; the directory is offline then.
@@ -104,11 +107,13 @@ def open_log(
     opening = _Opening(factory, f"{topic}-{partition}", config, progress)
     disk = directory.disk
     try:
-        fresh = not disk.is_dir(path)
+        if names is None and disk.is_dir(path):
+            names = disk.list_dir(path)
+        fresh = names is None
         if fresh:
             disk.make_dirs(path)
-        names = [] if fresh else finish_swaps(disk, path)
-        stored_topic_id = None if fresh else read_topic_id(disk, path)
+        names = finish_swaps(disk, path, names or [])
+        stored_topic_id = read_topic_id(disk, path) if PARTITION_METADATA_FILE in names else None
         producers = ProducerStates(disk, path, producer_expiration_ms)
         producers.found_snapshots(_snapshot_offsets(names))
         if not opening.load_epochs(names):

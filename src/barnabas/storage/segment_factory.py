@@ -7,7 +7,7 @@ from barnabas.base.disk import Disk
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
-from barnabas.storage.segment import RELATIVE_OFFSET_MAX, LogSegment
+from barnabas.storage.segment import LOG_SUFFIX, RELATIVE_OFFSET_MAX, LogSegment
 from barnabas.storage.segment_cache import SegmentCache
 from barnabas.storage.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 
@@ -40,13 +40,13 @@ class SegmentFactory:
         self._random_below = random_below
 
     def existing(self, base_offset: int, config: LogConfig) -> LogSegment:
-        """Return a segment whose file is there.
+        """Return a segment whose file is there. It is opened when it is read: most of ten thousand are not.
 
         Raises:
-            OSError: it cannot be opened.
+            OSError: it cannot be looked at.
         """
         segment = self._make(base_offset, config)
-        segment.size = segment.leased.file.size()
+        segment.size = self.disk.size(segment.path(LOG_SUFFIX))
         return segment
 
     def new(self, base_offset: int, config: LogConfig) -> LogSegment:

@@ -14,14 +14,15 @@ def is_offset(stem: str) -> bool:
     return len(stem) == _OFFSET_DIGITS and stem.isascii() and stem.isdigit()
 
 
-def finish_swaps(disk: Disk, path: str) -> list[str]:
+def finish_swaps(disk: Disk, path: str, names: list[str]) -> list[str]:
     """Remove what is half made or half deleted, finish complete swaps; return the names that are there then.
+
+    `names` are those there now.
 
     A cleaned segment is written as `.cleaned`, renamed to `.swap` once synced, and to its final name after
     the segments it replaces are gone. So `.cleaned` files are half made, unless a `.swap` below them shows
     that their set was complete up to there; `.swap` files at or above the first `.cleaned` are not.
     """
-    names = disk.list_dir(path)
     if not any(name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX)) for name in names):
         return names
     cleaned = [
