@@ -127,8 +127,8 @@ def replicas() -> FakeReplicas:
     return FakeReplicas()
 
 
-@pytest.fixture
-def services(replicas: FakeReplicas) -> Services:
+def services_with(replicas: Any) -> Services:
+    """Return the services of a broker that leads one topic of two partitions, `events`."""
     image = MetadataImage()
     replay(
         image,
@@ -164,6 +164,11 @@ def services(replicas: FakeReplicas) -> Services:
         advertised_apis={key: route.advertised for key, route in ROUTES.items()},
         advertised={"PLAINTEXT": Endpoint(name="PLAINTEXT", host="broker.example", port=9092)},
     )
+
+
+@pytest.fixture
+def services(replicas: FakeReplicas) -> Services:
+    return services_with(replicas)
 
 
 @pytest.fixture
