@@ -6,9 +6,9 @@ that are no UTF-8). The 4-byte frame length is net's business and not part of wh
 """
 
 import struct
-from typing import NamedTuple
 
 from barnabas.base.errors import DecodeError
+from barnabas.base.named_tuple import NamedTuple
 from barnabas.base.region import FileSlice
 from barnabas.protocol.api_keys import FLEXIBLE_FROM, ApiKey
 from barnabas.protocol.codec_runtime import FAULTS, Buffer, fault_reason, read_varint

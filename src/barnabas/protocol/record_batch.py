@@ -16,12 +16,12 @@ attribute of such an object.
 
 from collections.abc import Iterator
 from struct import Struct
-from typing import NamedTuple
 
 from barnabas.base import limits
 from barnabas.base.disk import Buffer
 from barnabas.base.enums import IntEnum
 from barnabas.base.errors import DecodeError
+from barnabas.base.named_tuple import NamedTuple
 from barnabas.protocol.checksum import crc32c
 from barnabas.protocol.compression import Codec, decompress
 from barnabas.protocol.records import Record, decode_records

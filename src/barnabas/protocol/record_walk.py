@@ -19,10 +19,10 @@ Rejected: decoding into Record objects (five times the cost), and trusting the h
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from barnabas.base.disk import Buffer
 from barnabas.base.errors import DecodeError
+from barnabas.base.named_tuple import NamedTuple
 from barnabas.protocol.records import RECORD_BYTES_MIN
 from barnabas.protocol.varint import decode_varint, decode_varlong, encode_varint
 

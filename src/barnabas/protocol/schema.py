@@ -21,9 +21,9 @@ a diff shows one field per line, and reading one block costs well under a millis
 import os
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import NamedTuple
 
 from barnabas.base.dataclass import dataclass, field
+from barnabas.base.named_tuple import NamedTuple
 
 CATALOGUE = os.path.join(os.path.dirname(__file__), "catalogue")
 """The folder of the catalogue's text files."""

@@ -9,9 +9,10 @@ broker that runs with half of its settings ignored is worse than one that does n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from barnabas.base.logger import Logger
+from barnabas.base.named_tuple import NamedTuple
 from barnabas.metadata.config_definitions import BROKER, ConfigError, broker_definition
 from barnabas.metadata.config_types import ConfigValue, value_text
 from barnabas.metadata.java_properties import parse_properties

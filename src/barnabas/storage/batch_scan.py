@@ -8,10 +8,10 @@ is cut while it is mapped kills the process, and the simulated disk has nothing 
 
 from collections.abc import Iterator
 from struct import Struct
-from typing import NamedTuple
 
 from barnabas.base.disk import DiskFile
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.named_tuple import NamedTuple
 from barnabas.protocol.record_batch import (
     CONTROL_BIT,
     HEADER,

@@ -5,9 +5,9 @@ does not parse is refused as a whole, never read halfway: each caller knows what
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from barnabas.base.disk import Disk, write_file_durably
+from barnabas.base.named_tuple import NamedTuple
 
 _VERSION = "0"
 _BYTES_MAX = 64 * 1024 * 1024

@@ -8,9 +8,9 @@ when the broker is killed is forgotten and assigned anew by the next leader.
 """
 
 from bisect import bisect_left, bisect_right
-from typing import NamedTuple
 
 from barnabas.base.disk import Disk, FileReplacements, write_file_durably
+from barnabas.base.named_tuple import NamedTuple
 from barnabas.storage import checkpoints
 
 UNDEFINED_EPOCH = -1

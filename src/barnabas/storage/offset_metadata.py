@@ -5,7 +5,7 @@ this read end" needs no search (F20). A NamedTuple, not a dataclass: one is made
 every read, and a frozen dataclass costs four times as much to make.
 """
 
-from typing import NamedTuple
+from barnabas.base.named_tuple import NamedTuple
 
 UNKNOWN_SEGMENT = -1
 UNKNOWN_POSITION = -1

@@ -1,8 +1,8 @@
 """What a log remembers of one producer."""
 
 from collections import deque
-from typing import NamedTuple
 
+from barnabas.base.named_tuple import NamedTuple
 from barnabas.storage import producer_snapshot
 from barnabas.storage.batch_scan import BatchHead
 from barnabas.storage.producer_snapshot import SnapshotEntry

@@ -7,8 +7,8 @@ A file that does not add up is refused as a whole and an older one is used.
 
 from collections.abc import Iterable
 from struct import Struct
-from typing import NamedTuple
 
+from barnabas.base.named_tuple import NamedTuple
 from barnabas.protocol.checksum import crc32c
 
 VERSION = 1

@@ -9,12 +9,12 @@ takes a producer with an open transaction.
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import NamedTuple
 
 from barnabas.base.disk import Buffer, Disk
 from barnabas.base.enums import Enum
 from barnabas.base.errors import ApiError, DecodeError, ErrorCode
 from barnabas.base.logger import Logger
+from barnabas.base.named_tuple import NamedTuple
 from barnabas.protocol.control_records import ControlType, parse_control_type, parse_end_txn_marker
 from barnabas.protocol.record_batch import parse_header, parse_records
 from barnabas.storage import producer_snapshot

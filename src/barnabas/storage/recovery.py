@@ -11,11 +11,11 @@ opening instead of being cut off.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from barnabas.base.clock import Clock
 from barnabas.base.errors import ApiError
 from barnabas.base.logger import Logger
+from barnabas.base.named_tuple import NamedTuple
 from barnabas.storage import producer_snapshot
 from barnabas.storage.checkpoints import LEADER_EPOCH_FILE, CheckpointError
 from barnabas.storage.deletions import PendingDeletions

@@ -7,8 +7,8 @@ struct, one checksum and a handful of comparisons, so the batches' number decide
 import zlib
 from collections.abc import Callable
 from struct import Struct
-from typing import NamedTuple
 
+from barnabas.base.named_tuple import NamedTuple
 from barnabas.protocol.checksum import crc32c
 from barnabas.protocol.record_batch import (
     ATTRIBUTES_POSITION,

@@ -6,9 +6,9 @@ file is made with the first entry and written when the segment rolls, flushes or
 """
 
 from struct import Struct
-from typing import NamedTuple
 
 from barnabas.base.disk import Disk
+from barnabas.base.named_tuple import NamedTuple
 
 ENTRY = Struct(">hqqqq")
 _VERSION = 0
