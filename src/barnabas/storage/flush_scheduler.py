@@ -40,7 +40,7 @@ class FlushScheduler:
     def flush_due(self, logs: Mapping[TopicPartition, Log], now_ms: int) -> None:
         """Flush sealed segments, which bounds what a crash makes us check, and logs whose flush.ms is up."""
         for key, known in list(logs.items()):
-            if key in self._flushing or not known.directory.online:
+            if known.is_idle or key in self._flushing or not known.directory.online:
                 continue
             idle_ms = now_ms - known.durability.last_flushed_ms
             if known.recovery_point < known.log_end_offset and idle_ms >= known.config.flush_ms:

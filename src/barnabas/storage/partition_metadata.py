@@ -9,6 +9,8 @@ from barnabas.base.uuids import uuid_from_text, uuid_text
 
 FILE_NAME = "partition.metadata"
 _VERSION = "0"
+_HEAD = b"version: 0\ntopic_id: "
+_UUID_CHARS = 22
 
 
 class PartitionMetadataError(ValueError):
@@ -33,6 +35,8 @@ def read_topic_id(disk: Disk, directory: str) -> bytes | None:
     if not content:
         return None  # as a power failure leaves what was not synced
     try:
+        if content.startswith(_HEAD) and len(content) == len(_HEAD) + _UUID_CHARS:
+            return uuid_from_text(content[len(_HEAD) :].decode("ascii"))  # as we and Apache Kafka write it
         fields = dict(line.split(": ", 1) for line in content.decode("utf-8").splitlines() if line)
         if fields.get("version") != _VERSION:
             raise PartitionMetadataError(f"{path} has version {fields.get('version')!r}, only 0 is known")
