@@ -89,8 +89,14 @@ class OffsetIndex:
         return self.base_offset + self._offsets[at], self._positions[at]
 
     def offset_at_or_after(self, position: int) -> int | None:
-        """Return the offset of the first entry whose position is at least `position` (F17), or None."""
+        """Return the offset of the first entry whose position is at least `position` (F17), or None.
+
+        A first entry at exactly `position` is passed over, as Kafka's search does: what is bounded by the
+        answer may only get longer by it, and is then the same as Kafka's.
+        """
         at = bisect_left(self._positions, position)
+        if at == 0 and self._positions and self._positions[0] == position:
+            at = 1
         return self.base_offset + self._offsets[at] if at < len(self._positions) else None
 
     def last_entry(self) -> tuple[int, int]:

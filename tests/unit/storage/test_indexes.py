@@ -41,8 +41,10 @@ def test_the_offset_index_is_a_sorted_list_on_disk_and_in_memory(
             at = bisect_right(offsets, probe) - 1
             expected = (BASE, 0) if at < 0 else (BASE + offsets[at], 100 * (at + 1))
             assert known.lookup(BASE + probe) == expected
-        for position in (0, 1, 150, 100 * len(offsets), 100 * len(offsets) + 1):
-            behind = [BASE + o for n, o in enumerate(offsets) if 100 * (n + 1) >= position]
+        for position in (0, 1, 99, 100, 101, 150, 200, 100 * len(offsets), 100 * len(offsets) + 1):
+            # Kafka's search does not stop at a first entry that fits exactly.
+            places = [100 * (n + 1) - (n == 0) for n in range(len(offsets))]
+            behind = [BASE + o for o, place in zip(offsets, places, strict=True) if place >= position]
             assert known.offset_at_or_after(position) == (behind[0] if behind else None)
         known.truncate_to(BASE + cut)
         assert [known.entry(n)[0] for n in range(len(known))] == [BASE + o for o in offsets if o < cut]
