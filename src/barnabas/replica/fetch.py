@@ -79,7 +79,7 @@ class FetchParams:
         max_wait_ms: longest wait for min_bytes; <= 0 answers at once.
         min_bytes: after `bounded_limits`.
         max_bytes: shared by all partitions; after `bounded_limits`.
-        replica_id: -1 consumer, -2 debugging, -3 future local replica, else the follower's node id.
+        replica_id: -3 future local replica, from 0 a follower's node id; every other is a consumer's (F1).
         replica_epoch: broker epoch of a follower, -1 unknown (KIP-903).
         client_metadata: None for versions up to 10, which must hit the leader (F12).
         is_from_follower: whether a replica of another broker fetches.
@@ -117,7 +117,7 @@ class FetchParams:
         self.client_metadata = client_metadata
         self.is_from_follower = replica_id >= 0
         self.fetch_only_leader = replica_id >= 0 or (
-            replica_id == CONSUMER_REPLICA_ID and client_metadata is None
+            client_metadata is None and replica_id != FUTURE_LOCAL_REPLICA_ID
         )
 
 
@@ -137,8 +137,8 @@ def bounded_limits(
 
 
 def fetch_isolation(replica_id: int, isolation_level: int) -> FetchIsolation:
-    """Return how far a fetch may read: followers and the debugging client to the log's end (F5)."""
-    if replica_id != CONSUMER_REPLICA_ID:
+    """Return how far a fetch may read: followers and the future local replica to the log's end (F5)."""
+    if replica_id >= 0 or replica_id == FUTURE_LOCAL_REPLICA_ID:
         return _LOG_END
     return _TXN_COMMITTED if isolation_level == 1 else _HIGH_WATERMARK
 

@@ -43,6 +43,10 @@ def test_f1_replica_ids_tell_consumers_from_followers() -> None:
     assert not future.is_from_follower
     assert not future.fetch_only_leader
     assert fetch_isolation(FUTURE_LOCAL_REPLICA_ID, 1) is FetchIsolation.LOG_END
+    assert fetch_params(replica_id=DEBUGGING_REPLICA_ID, client_metadata=None).fetch_only_leader
+    for consumer in (DEBUGGING_REPLICA_ID, -4, -(2**31)):
+        assert fetch_isolation(consumer, 0) is FetchIsolation.HIGH_WATERMARK
+        assert fetch_isolation(consumer, 1) is FetchIsolation.TXN_COMMITTED
 
 
 def test_f4_the_broker_and_the_quota_bound_what_a_consumer_asks_for() -> None:
@@ -55,13 +59,12 @@ def test_f5_isolation_decides_the_bound() -> None:
     assert fetch_isolation(-1, 0) is FetchIsolation.HIGH_WATERMARK
     assert fetch_isolation(-1, 1) is FetchIsolation.TXN_COMMITTED
     assert fetch_isolation(2, 0) is FetchIsolation.LOG_END
-    assert fetch_isolation(DEBUGGING_REPLICA_ID, 0) is FetchIsolation.LOG_END
     broker = Broker(0)
     broker.create("events", TOPIC_ID, 1, replicas=[1, 2])  # the follower has nothing yet: HW stays 0
     broker.append()
     assert size(read_now(broker, ask(0))) == 0
-    debugging = read_now(broker, ask(0), replica_id=DEBUGGING_REPLICA_ID, isolation=FetchIsolation.LOG_END)
-    assert size(debugging) == BATCH_BYTES
+    future = read_now(broker, ask(0), replica_id=FUTURE_LOCAL_REPLICA_ID, isolation=FetchIsolation.LOG_END)
+    assert size(future) == BATCH_BYTES
 
 
 def test_f5_read_committed_stops_before_the_first_open_transaction() -> None:
