@@ -46,6 +46,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  *   consume          BOOTSTRAP TOPIC COUNT PARTITION:OFFSET,... RECORDS-FILE [key=value ...]
  *   offsets-for-time BOOTSTRAP TOPIC PARTITIONS TIMESTAMP
  *   offset-range     BOOTSTRAP TOPIC PARTITIONS
+ *   parked           BOOTSTRAP FIRST-TOPIC SECOND-TOPIC MAX-WAIT-MS
  */
 public final class InteropClient {
     private static final Duration DEADLINE = Duration.ofSeconds(60);
@@ -73,6 +74,7 @@ public final class InteropClient {
             case "offsets-for-time" ->
                 offsetsForTime(words[1], words[2], Integer.parseInt(words[3]), Long.parseLong(words[4]));
             case "offset-range" -> offsetRange(words[1], words[2], Integer.parseInt(words[3]));
+            case "parked" -> parked(words[1], List.of(words[2], words[3]), words[4]);
             default -> throw new IllegalArgumentException("unknown command " + words[0]);
         };
     }
@@ -161,6 +163,36 @@ public final class InteropClient {
             }
         }
         return answer.toString();
+    }
+
+    /** How long a record of the second topic takes to a consumer that waits for both, and then its close. */
+    private static String parked(String bootstrap, List<String> topics, String maxWaitMs) throws Exception {
+        Properties settings = new Properties();
+        settings.put(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, maxWaitMs);
+        Properties producing = new Properties();
+        producing.put(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrap);
+        KafkaConsumer<byte[], byte[]> consumer = consumer(bootstrap, settings);
+        try (KafkaProducer<byte[], byte[]> producer =
+                new KafkaProducer<>(producing, new ByteArraySerializer(), new ByteArraySerializer())) {
+            producer.partitionsFor(topics.get(1));
+            List<TopicPartition> both = topics.stream().map(topic -> new TopicPartition(topic, 0)).toList();
+            consumer.assign(both);
+            consumer.seekToEnd(both);
+            both.forEach(consumer::position);
+            consumer.poll(Duration.ofSeconds(1)); // finds nothing, and leaves a fetch waiting
+            long produced = System.nanoTime();
+            producer.send(new ProducerRecord<>(topics.get(1), 0, null, "woken".getBytes(StandardCharsets.UTF_8)));
+            while (consumer.poll(Duration.ofMillis(100)).isEmpty()) {
+                if (System.nanoTime() - produced > DEADLINE.toNanos()) {
+                    throw new IllegalStateException("no record within " + DEADLINE);
+                }
+            }
+            long arrived = System.nanoTime();
+            consumer.poll(Duration.ofSeconds(1)); // waits again
+            long closing = System.nanoTime();
+            consumer.close();
+            return (arrived - produced) / 1e6 + " " + (System.nanoTime() - closing) / 1e6;
+        }
     }
 
     private static List<TopicPartition> partitions(String topic, int count) {
