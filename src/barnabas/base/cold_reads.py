@@ -187,10 +187,7 @@ class ColdReads:
 
         Never calls `ready` before it returns. The file is held open meanwhile.
         """
-        self._waiting += 1
-        ticket = _Ticket(leased, position, length)
-        begun_us = self._clock.monotonic_us()
-        self._start(ticket, partial(self._is_read, ticket, ready, begun_us))
+        self._wait_for(leased, position, length, ready)
         stream = self._find_stream(leased, position, length)
         if stream is None:
             self._add_stream(leased, position + length)
@@ -211,8 +208,9 @@ class ColdReads:
             if left == 0:
                 ready()
 
+        assert ranges, "nothing to wait for"
         for leased, position, length in ranges:
-            self.read(leased, position, length, one_is_there)
+            self._wait_for(leased, position, length, one_is_there)
         cold.release()
 
     def close(self) -> None:
@@ -240,6 +238,12 @@ class ColdReads:
         )
 
     # Helpers go and come back
+
+    def _wait_for(self, leased: LeasedFile, position: int, length: int, ready: Ready) -> None:
+        self._waiting += 1
+        ticket = _Ticket(leased, position, length)
+        begun_us = self._clock.monotonic_us()
+        self._start(ticket, partial(self._is_read, ticket, ready, begun_us))
 
     def _start(self, ticket: _Ticket, done: Done) -> None:
         ticket.leased.acquire()

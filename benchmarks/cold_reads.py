@@ -1,0 +1,298 @@
+"""What a consumer at the end of a partition feels of another one that reads from the disk (F44, KAFKA-7504).
+
+    python benchmarks/cold_reads.py [--gib N] [--slow] [--rounds N] [--directory PATH] [--batch-kib N]
+
+A broker of its own holds a topic of N GiB (2, or 10 with --slow). Before each run the files are pushed out of
+the page cache (fsync, posix_fadvise DONTNEED), and cachestat says whether that went well. One process polls
+the same 1-KiB record a thousand times a second and keeps every latency; another reads the topic from its
+first to its last offset, 1 MiB a fetch, as fast as it can. The runs take turns, round by round:
+
+    alone     the hot consumer and nobody else
+    warm      beside a reader of the same data from memory: what sharing the machine costs
+    cold      beside a reader from the disk, with cold.read.threads=4
+    blocking  the same with cold.read.threads=0: the loop waits for the disk
+
+Told are p50, p99, p99.9 and the longest of the hot consumer's polls, the reader's throughput, and the ratio
+of the p99 to that alone: medians over the rounds. The three processes share the machine's cores.
+"""
+
+import argparse
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from hot_path import FETCH_VERSION, PRODUCE_VERSION, batch, fetch_frame, frame
+from start import SERVE, stop
+
+from barnabas.base.page_cache import PageCache
+from barnabas.cli.client.admin import create_topic
+from barnabas.cli.client.cluster import Cluster
+from barnabas.protocol import frames, messages
+from barnabas.protocol.api_keys import ApiKey
+from barnabas.protocol.record_batch import HEADER, LOG_OVERHEAD_BYTES
+
+POLLS_PER_SECOND = 1000
+ALONE_S = 4
+SLOW_GIB = 10
+CONDITIONS = {"alone": 4, "warm": 4, "cold": 4, "blocking": 0}
+"""Name -> cold.read.threads."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--gib", type=float, default=2)
+    parser.add_argument("--slow", action="store_true", help=f"{SLOW_GIB} GiB")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--batch-kib", type=int, default=64)
+    parser.add_argument("--directory", type=Path, help="where the data go; kept, and used again, when given")
+    parser.add_argument("--only", default="", help="conditions, separated by commas")
+    parser.add_argument("--override", action="append", default=[], help="KEY=VALUE for the broker")
+    parser.add_argument("--role", help=argparse.SUPPRESS)
+    parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.role == "hot":
+        poll_until_told(options.port)
+    elif options.role == "reader":
+        read_all(options.port)
+    elif options.directory is not None:
+        options.directory.mkdir(parents=True, exist_ok=True)
+        compare(options, options.directory)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            compare(options, Path(folder))
+
+
+def compare(options: argparse.Namespace, folder: Path) -> None:
+    size = int((SLOW_GIB if options.slow else options.gib) * 2**30)
+    names = [name for name in CONDITIONS if not options.only or name in options.only.split(",")]
+    runs: dict[str, list[dict[str, float]]] = {name: [] for name in names}
+    for number in range(options.rounds):
+        for name in names:
+            broker, port = serve(folder, CONDITIONS[name], options.override)
+            try:
+                fill(port, folder, size, options.batch_kib * 1024)
+                held = hold(folder, in_memory=name == "warm")
+                runs[name].append(run(name, port) | {"held": held})
+            finally:
+                stop(broker)
+            print(f"round {number + 1} {name:9} {line(runs[name][-1])}", flush=True)
+    alone_us = statistics.median(found["p99_us"] for found in runs.get("alone", [])) if "alone" in runs else 0
+    print(f"\nmedians of {options.rounds} rounds, {size / 2**30:g} GiB in batches of {options.batch_kib} KiB")
+    for name, found in runs.items():
+        medians = {key: statistics.median(one[key] for one in found) for key in found[0]}
+        ratio = f"  p99 {medians['p99_us'] / alone_us:.2f} times that alone" if alone_us else ""
+        print(f"{name:9} {line(medians)}{ratio}")
+
+
+def line(found: dict[str, float]) -> str:
+    return (
+        f"p50 {found['p50_us']:5.0f} p99 {found['p99_us']:6.0f} p99.9 {found['p999_us']:6.0f}"
+        f" max {found['max_us']:6.0f} us, reader {found['mb_per_second']:5.0f} MB/s,"
+        f" broker {found['broker_cpu_s']:.2f} s CPU, {found['held']:.0%} in memory before"
+    )
+
+
+def serve(folder: Path, threads: int, overrides: list[str]) -> tuple[subprocess.Popen[str], int]:
+    command = [*SERVE, str(folder / "data"), "--override", f"cold.read.threads={threads}"]
+    for override in overrides:
+        command += ["--override", override]
+    broker = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, close_fds=False)
+    assert broker.stdout is not None
+    port = int(broker.stdout.readline().rpartition(":")[2])
+    broker.stdout.readline()
+    return broker, port
+
+
+def run(name: str, port: int) -> dict[str, float]:
+    """Return the hot consumer's latencies, and the reader's throughput."""
+    before_s = cpu_s(port)
+    hot = start("hot", port)
+    mb_per_second = 0.0
+    if name == "alone":
+        time.sleep(ALONE_S)
+    else:
+        time.sleep(0.3)
+        mb_per_second = finish(start("reader", port))["mb_per_second"]
+    return finish(hot) | {"mb_per_second": mb_per_second, "broker_cpu_s": cpu_s(port) - before_s}
+
+
+def cpu_s(port: int) -> float:
+    """Return the processor time, user and system, of all threads of the process that listens on a port."""
+    inode = next(
+        fields[9]
+        for fields in (row.split() for row in Path("/proc/net/tcp").read_text().splitlines()[1:])
+        if fields[3] == "0A" and fields[1].endswith(f":{port:04X}")
+    )
+    for path in Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            if os.readlink(path) == f"socket:[{inode}]":
+                fields = (path.parent.parent / "stat").read_text().rpartition(")")[2].split()
+                return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except OSError:
+            continue
+    raise AssertionError("nobody listens there")
+
+
+def start(role: str, port: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, __file__, "--role", role, "--port", str(port)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> dict[str, float]:
+    told, _ = process.communicate("")
+    assert process.returncode == 0
+    found: dict[str, float] = json.loads(told)
+    return found
+
+
+# The data
+
+
+def fill(port: int, folder: Path, size: int, batch_bytes: int) -> None:
+    """Make both topics and write what is to be read, unless that was done before."""
+    cluster = Cluster([("127.0.0.1", port)])
+    if (folder / "data" / "cold-0").exists():
+        return
+    for name in ("hot", "cold"):
+        create_topic(cluster, name, partitions=1)
+    with connect(port) as connection:
+        ask(connection, produce_frame(topic_id(port, "hot"), batch(1024, time.time_ns() // 1_000_000)))
+        now_ms = time.time_ns() // 1_000_000
+        request = produce_frame(topic_id(port, "cold"), batch(batch_bytes - 100, now_ms))
+        for _ in range(size // batch_bytes):
+            ask(connection, request)
+
+
+def produce_frame(topic: bytes, records: bytes) -> memoryview:
+    data = messages.ProduceRequestPartitionProduceData(index=0, records=records)
+    asked = messages.ProduceRequestTopicProduceData(topic_id=topic, partition_data=[data])
+    return frame(
+        ApiKey.PRODUCE,
+        PRODUCE_VERSION,
+        messages.ProduceRequest(acks=1, timeout_ms=30_000, topic_data=[asked]),
+    )
+
+
+def topic_id(port: int, name: str) -> bytes:
+    found = Cluster([("127.0.0.1", port)]).topic(name)
+    assert found is not None
+    return bytes(found.topic_id)
+
+
+def hold(folder: Path, *, in_memory: bool) -> float:
+    """Bring the cold topic's files into the page cache or push them out; return the share that is in it."""
+    held = total = 0
+    cache = PageCache()
+    for path in sorted((folder / "data" / "cold-0").iterdir()):
+        with path.open("rb") as file:
+            fd, size = file.fileno(), path.stat().st_size
+            os.fsync(fd)
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            if in_memory:
+                cache.bring_in(fd, 0, size)
+            pieces = range(0, size, 2**20)
+            held += sum(cache.holds(fd, at, min(2**20, size - at)) for at in pieces)
+            total += len(pieces)
+    return held / total
+
+
+# The clients
+
+
+def connect(port: int) -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", port))
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def ask(connection: socket.socket, request: memoryview) -> memoryview:
+    connection.sendall(len(request).to_bytes(4, "big") + request)
+    length = int.from_bytes(receive(connection, 4), "big")
+    return receive(connection, length)
+
+
+def receive(connection: socket.socket, length: int) -> memoryview:
+    data = memoryview(bytearray(length))
+    got = 0
+    while got < length:
+        count = connection.recv_into(data[got:])
+        assert count, "the broker closed the connection"
+        got += count
+    return data
+
+
+def poll_until_told(port: int) -> None:
+    """Poll until standard input ends; print the latencies."""
+    request = fetch_frame(topic_id(port, "hot"), 0)
+    latencies: list[int] = []
+    with connect(port) as connection:
+        for _ in range(200):
+            ask(connection, request)
+        os.set_blocking(0, False)
+        while not ended():
+            began = time.perf_counter_ns()
+            answer = ask(connection, request)
+            latencies.append(time.perf_counter_ns() - began)
+            assert len(answer) > 1024
+            time.sleep(1 / POLLS_PER_SECOND)
+    latencies.sort()
+
+    def at(share: float) -> float:
+        return latencies[min(len(latencies) - 1, int(len(latencies) * share))] / 1000
+
+    report({"p50_us": at(0.5), "p99_us": at(0.99), "p999_us": at(0.999), "max_us": at(1)})
+
+
+def ended() -> bool:
+    try:
+        return os.read(0, 1) == b""
+    except BlockingIOError:
+        return False
+
+
+def read_all(port: int) -> None:
+    """Read the cold topic from its first to its last offset; print how fast that was."""
+    asked, offset, total = topic_id(port, "cold"), 0, 0
+    with connect(port) as connection:
+        began = time.perf_counter()
+        while True:
+            answer = ask(connection, fetch_frame(asked, offset))
+            _, body = frames.decode_response_header(answer, ApiKey.FETCH, FETCH_VERSION)
+            found = messages.FetchResponse.decode(answer, FETCH_VERSION, body).responses[0].partitions[0]
+            assert found.error_code == 0
+            if not found.records:
+                break
+            offset = next_offset(found.records, offset)
+            total += len(answer)
+        seconds = time.perf_counter() - began
+    report({"mb_per_second": total / 1e6 / seconds})
+
+
+def next_offset(records: memoryview, offset: int) -> int:
+    """Return the offset behind the last whole batch."""
+    at = 0
+    while at + HEADER.size <= len(records):
+        base_offset, length, *_ = fields = HEADER.unpack_from(records, at)
+        at += LOG_OVERHEAD_BYTES + length
+        if at <= len(records):
+            offset = base_offset + fields[6] + 1
+    return offset
+
+
+def report(found: dict[str, Any]) -> None:
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
