@@ -199,6 +199,11 @@ class Connection:
         return self.local[1]
 
     @property
+    def peer_distinguished_name(self) -> str | None:
+        """Of the client's TLS certificate, as Java spells it; None without one."""
+        return self.transport.peer_distinguished_name
+
+    @property
     def is_open(self) -> bool:
         """Whether an answer can still go out."""
         return self._state is not ConnectionState.CLOSED
@@ -314,6 +319,11 @@ class Connection:
 
     # What the loop calls
 
+    def begin(self) -> None:
+        """The connection is open: see to what its transport may have received already."""
+        if self.transport.has_unread and self._state is not ConnectionState.CLOSED:
+            self._ask_for_turn()
+
     def receive(self) -> None:
         """Bytes can be read: read once and handle what became whole."""
         if self._frames is not None or self._output is not None:
@@ -328,6 +338,8 @@ class Connection:
             buffer = loop.receive_buffer
             count = self.transport.receive_into(buffer)
         except BlockingIOError:
+            if self.transport.wants_room:
+                self._watch(EPOLLOUT | EPOLLRDHUP)
             return
         except OSError as error:
             self.close(f"receiving failed: {error}")
@@ -338,6 +350,8 @@ class Connection:
         self.active_ms = loop.now_ms
         self.bytes_received += count
         self.traffic.reads += 1
+        if self.transport.has_unread:
+            self._ask_for_turn()
         if (
             reader is None
             and not self.request_in_hand
@@ -374,7 +388,10 @@ class Connection:
     def advance(self) -> None:
         """Go on with what was left for this turn."""
         self._advancing = False
-        self._pump()
+        if self.transport.has_unread and self._is_reading:
+            self.receive()
+        else:
+            self._pump()
 
     def begin_stopping(self) -> None:
         """The loop stops: deliver no more; close once nothing is in hand and all is out."""
@@ -393,6 +410,8 @@ class Connection:
         self.active_ms = self._loop.now_ms
         self.bytes_received += count
         self.traffic.reads += 1
+        if self.transport.has_unread:
+            self._ask_for_turn()
         frame = reader.direct_filled(count)
         if frame is not None:
             self._reader = None
@@ -548,9 +567,24 @@ class Connection:
             interest = EPOLLRDHUP
         else:
             interest = READ_INTEREST
+            if self.transport.has_unread and self._is_reading:
+                self._ask_for_turn()  # epoll does not tell of it
+        self._watch(interest)
+
+    def _watch(self, interest: int) -> None:
         if interest != self._interest:
             self._interest = interest
             self._loop.watch(self, interest)
+
+    @property
+    def _is_reading(self) -> bool:
+        """Whether what the peer sends is read now."""
+        return (
+            self._frames is None
+            and self._output is None
+            and self._state is ConnectionState.OPEN
+            and not self._loop.is_stopping
+        )
 
     # Output
 
@@ -615,7 +649,7 @@ class Connection:
             minimum = self.traffic.zero_copy_min_bytes if self.transport.zero_copy else COPY_ALL
             output = self._output = OutputQueue(
                 self.transport,
-                staging=self._loop.staging,
+                staging=self._loop.staging[: self.traffic.staging_bytes],
                 zero_copy_min_bytes=minimum,
                 counters=self.traffic.output,
                 cold_reads=self._loop.cold_reads,

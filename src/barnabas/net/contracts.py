@@ -70,13 +70,28 @@ class Timers(Protocol):
 
 
 class Transport(Protocol):
-    """How bytes reach a peer: plaintext now, TLS in the same place later.
+    """How bytes reach a peer, in plain or by TLS.
 
-    No call blocks: when nothing can move now, BlockingIOError. A dead peer is another OSError.
+    No call blocks: when nothing can move now, BlockingIOError. A dead peer is another OSError. What a send
+    did not take must be the beginning of what the next one brings; that may take more than it was brought,
+    up to what had been brought before.
     """
 
-    zero_copy: bool
-    """Whether send_file works on this transport."""
+    @property
+    def zero_copy(self) -> bool:
+        """Whether send_file works on this transport."""
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether bytes were received that polling the descriptor does not tell of."""
+
+    @property
+    def wants_room(self) -> bool:
+        """Whether receiving goes on only when the descriptor can be written."""
+
+    @property
+    def peer_distinguished_name(self) -> str | None:
+        """Of the peer's certificate (RFC 2253), None without one."""
 
     def fileno(self) -> int:
         """The descriptor to poll."""

@@ -34,6 +34,7 @@ class ListenerStatistics:
         partial_sends: calls of either kind that the socket took only a part of.
         zero_copy_bytes: slice bytes sent by sendfile.
         staged_bytes: slice bytes that were read and copied.
+        handshakes_failed: TLS handshakes that did not become a connection.
     """
 
     name: str
@@ -50,6 +51,7 @@ class ListenerStatistics:
     partial_sends: int
     zero_copy_bytes: int
     staged_bytes: int
+    handshakes_failed: int
 
 
 class Listener:
@@ -78,6 +80,7 @@ class Listener:
 
         Raises:
             ListenError: the name does not resolve, or the address cannot be bound.
+            TlsConfigError: key, certificate or trusted certificates cannot be used.
         """
         self.config = config
         self.handler = handler
@@ -85,6 +88,10 @@ class Listener:
         self.accepted = 0
         self.is_polled = False
         self.max_connections = config.max_connections
+        if config.tls is not None:
+            from barnabas.net.tls_context import ListenerTls  # noqa: PLC0415 - ssl costs plain starts 5 ms
+
+            self.traffic.tls = ListenerTls(config.tls)
         self._socket = _bind(config)
         self.fd = self._socket.fileno()
         self.host, self.port = self._socket.getsockname()[:2]
@@ -92,7 +99,7 @@ class Listener:
     @property
     def is_full(self) -> bool:
         """Whether the listener's own max.connections is reached."""
-        return len(self.traffic.connections) >= self.max_connections
+        return len(self.traffic.connections) + self.traffic.handshaking >= self.max_connections
 
     @property
     def is_open(self) -> bool:
@@ -134,6 +141,7 @@ class Listener:
             partial_sends=output.partial_sends,
             zero_copy_bytes=output.zero_copy_bytes,
             staged_bytes=output.staged_bytes,
+            handshakes_failed=traffic.handshakes_failed,
         )
 
 

@@ -8,10 +8,14 @@ from collections.abc import Mapping
 
 from barnabas.base.dataclass import dataclass, field
 from barnabas.base.enums import Enum
+from barnabas.net.tls_config import TLS_READ_BYTES, TlsConfig
 
 _INT_MAX = 2**31 - 1
 
 OS_DEFAULT_BUFFER = -1
+
+STAGING_BYTES = 128 * 1024
+"""What one copied piece of a slice takes; larger pieces were not faster."""
 
 
 class FetchMode(Enum):
@@ -42,6 +46,8 @@ class ListenerConfig:
         socket_listen_backlog_size: connections the kernel holds before they are accepted.
         max_connections: of this listener; further ones stay in the backlog until one closes.
         tcp_congestion: congestion control by name, None leaves the system's.
+        tls: None for plaintext.
+        tls_read_bytes: what is read of a slice at once to be encrypted, at most STAGING_BYTES.
     """
 
     name: str = "PLAINTEXT"
@@ -55,6 +61,8 @@ class ListenerConfig:
     socket_listen_backlog_size: int = 50
     max_connections: int = _INT_MAX
     tcp_congestion: str | None = None
+    tls: TlsConfig | None = None
+    tls_read_bytes: int = TLS_READ_BYTES
 
     def __post_init__(self) -> None:
         _require(0 <= self.port <= 65535, f"port {self.port} is not in 0..65535")
@@ -62,6 +70,10 @@ class ListenerConfig:
         _require(self.socket_listen_backlog_size >= 1, "socket.listen.backlog.size must be at least 1")
         _require(self.max_connections >= 0, "max.connections must be at least 0")
         _require(self.zero_copy_min_bytes >= 1, "the zero-copy threshold must be at least 1 byte")
+        _require(
+            1 <= self.tls_read_bytes <= STAGING_BYTES,
+            f"fetch.tls.read.bytes must be within 1..{STAGING_BYTES}",
+        )
         for size in (self.socket_send_buffer_bytes, self.socket_receive_buffer_bytes):
             _require(size == OS_DEFAULT_BUFFER or size >= 1, "socket buffers must be -1 or at least 1 byte")
 

@@ -7,11 +7,12 @@ one addition per request less, and each connection's own figures for free.
 from typing import TYPE_CHECKING
 
 from barnabas.net.frame_reader import LENGTH_BYTES
-from barnabas.net.listener_config import FetchMode, ListenerConfig
+from barnabas.net.listener_config import STAGING_BYTES, FetchMode, ListenerConfig
 from barnabas.net.output import COPY_ALL, OutputCounters
 
 if TYPE_CHECKING:
     from barnabas.net.connection import Connection
+    from barnabas.net.tls_context import ListenerTls
 
 
 class ListenerTraffic:
@@ -22,9 +23,13 @@ class ListenerTraffic:
         "bytes_sent",
         "config",
         "connections",
+        "handshakes_failed",
+        "handshaking",
         "output",
         "reads",
         "requests_received",
+        "staging_bytes",
+        "tls",
         "whole_bytes_max",
         "zero_copy_min_bytes",
     )
@@ -38,7 +43,11 @@ class ListenerTraffic:
             FetchMode.ZERO_COPY: 0,
             FetchMode.HEAP: COPY_ALL,
         }[config.fetch_mode]
+        self.staging_bytes = STAGING_BYTES if config.tls is None else config.tls_read_bytes
         self.output = OutputCounters()
+        self.tls: ListenerTls | None = None
+        self.handshaking = 0  # accepted, but their handshake is not done
+        self.handshakes_failed = 0
         self.reads = 0
         self.requests_received = 0  # this and the next two: of connections that are closed
         self.bytes_received = 0

@@ -16,6 +16,7 @@ import select
 from _thread import RLock  # threading.RLock is the same and its import costs 2 ms
 from collections import deque
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from barnabas.base.clock import Clock, SystemClock
 from barnabas.base.cold_reads import ColdReads
@@ -24,14 +25,17 @@ from barnabas.base.logger import Logger
 from barnabas.base.region import FileSlice
 from barnabas.net.connection import READ_INTEREST, Connection, ConnectionStatistics
 from barnabas.net.connection_counts import ConnectionCounts
-from barnabas.net.contracts import ConnectionHandler, Timer, Timers
+from barnabas.net.contracts import ConnectionHandler, Timer, Timers, Transport
 from barnabas.net.frame_memory import FrameMemory
 from barnabas.net.idle_connections import IdleConnections
 from barnabas.net.listener import Listener, plain_address
-from barnabas.net.listener_config import ConnectionLimits, ListenerConfig
+from barnabas.net.listener_config import STAGING_BYTES, ConnectionLimits, ListenerConfig
 from barnabas.net.log_throttle import LogThrottle
 from barnabas.net.reactor_state import TRANSITIONS, ReactorState, ReactorStatistics
 from barnabas.net.transport import PlaintextTransport
+
+if TYPE_CHECKING:
+    from barnabas.net.handshakes import Handshakes
 
 log = Logger(__name__)
 
@@ -39,9 +43,6 @@ EVENTS_PER_TURN_MAX = 256
 ACCEPTS_PER_TURN_MAX = 64
 CALLS_PER_TURN_MAX = 256
 TIMERS_PER_TURN_MAX = 256
-
-STAGING_BYTES = 128 * 1024
-"""What one copied piece of a slice takes; larger pieces were not faster."""
 
 ACCEPT_PAUSE_MS = 1000
 """Without a free descriptor, accepting pauses this long, or until a connection closes."""
@@ -99,6 +100,7 @@ class Reactor:
         self._is_woken = False
         self._wake_lock = RLock()  # a signal handler may call while its thread is in `_wake`
         self._connections: dict[int, Connection] = {}
+        self._handshakes: Handshakes | None = None  # made with the first TLS listener
         self._listeners: dict[int, Listener] = {}
         self._all_listeners: list[Listener] = []
         self._advancing: list[Connection] = []
@@ -121,6 +123,16 @@ class Reactor:
             ListenError: it cannot be bound.
         """
         listener = Listener(config, handler)
+        if listener.traffic.tls is not None and self._handshakes is None:
+            from barnabas.net.handshakes import Handshakes  # noqa: PLC0415 - ssl costs plain starts 5 ms
+
+            self._handshakes = Handshakes(
+                polled=self._epoll,
+                call_later=self.call_later,
+                opened=self._open,
+                dropped=self._drop_peer,
+                throttle=self.throttle,
+            )
         self._listeners[listener.fd] = listener
         self._all_listeners.append(listener)
         self._poll_listeners()
@@ -281,10 +293,12 @@ class Reactor:
             listener = self._listeners.get(fd)
             if listener is not None:
                 self._accept(listener)
+            elif self._handshakes is not None and fd in self._handshakes:
+                self._handshakes.step(fd, self._turns)
             elif fd == self._wake_fd:
-                # Read, then cleared, then the calls are taken: a thread that still finds the flag set has appended
-                # its call before. Cleared here even if no call is left (an earlier turn took it before its
-                # thread had come to wake us), or nobody could wake us again.
+                # Read, then cleared, then the calls are taken: a thread that still finds the flag set has
+                # appended its call before. Cleared here even if no call is left (an earlier turn took it
+                # before its thread had come to wake us), or nobody could wake us again.
                 os.eventfd_read(fd)
                 self._is_woken = False
 
@@ -371,10 +385,23 @@ class Reactor:
                 )
                 accepted.close()
                 continue
-            self._open(listener, PlaintextTransport(accepted), plain_address(accepted.getsockname()), peer)
+            local = plain_address(accepted.getsockname())
+            if listener.traffic.tls is None:
+                self._open(listener, PlaintextTransport(accepted), local, peer)
+                continue
+            assert self._handshakes is not None
+            try:
+                self._handshakes.begin(listener, accepted, local, peer)
+            except OSError:  # the peer gave up already
+                self._drop_peer(peer[0])
+
+    def _drop_peer(self, address: str) -> None:
+        """There will be no connection for who was counted already."""
+        self._counts.release(address)
+        self._poll_listeners()
 
     def _open(
-        self, listener: Listener, transport: PlaintextTransport, local: tuple[str, int], peer: tuple[str, int]
+        self, listener: Listener, transport: Transport, local: tuple[str, int], peer: tuple[str, int]
     ) -> None:
         try:
             self._epoll.register(transport.fileno(), READ_INTEREST)
@@ -406,6 +433,7 @@ class Reactor:
         except Exception:
             self.throttle.exception(log, "Closing connection %s: it could not be opened", connection.id)
             connection.close("it could not be opened")
+        connection.begin()
 
     def _pause_accepting(self, error: OSError) -> None:
         """Without a descriptor the listener would stay readable and the loop would spin."""
@@ -449,6 +477,8 @@ class Reactor:
                 self._epoll.unregister(listener.fd)
             listener.close()
         self._listeners.clear()
+        if self._handshakes is not None:
+            self._handshakes.close_all()
         for hook in self._stopping_hooks:
             self._run_call(hook)
         for connection in list(self._connections.values()):
@@ -466,6 +496,8 @@ class Reactor:
         """Give everything back, also after an exception that ends the thread."""
         for connection in list(self._connections.values()):
             connection.close("the event loop has ended")
+        if self._handshakes is not None:
+            self._handshakes.close_all()
         for listener in self._listeners.values():
             listener.close()
         self._listeners.clear()

@@ -19,6 +19,9 @@ class PlaintextTransport:
     __slots__ = ("_fd", "_socket", "receive_into", "send")
 
     zero_copy = True
+    has_unread = False
+    wants_room = False
+    peer_distinguished_name = None
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected

@@ -45,6 +45,8 @@ class ScriptedTransport:
 
     def __init__(self, *, zero_copy: bool = True) -> None:
         self.zero_copy = zero_copy
+        self.has_unread = self.wants_room = False
+        self.peer_distinguished_name: str | None = None
         self.incoming: deque[bytes | OSError] = deque()
         self.outgoing = bytearray()
         self.calls: list[str] = []

@@ -41,6 +41,8 @@ class ModelSocket:
 
     def __init__(self, rng: random.Random, *, zero_copy: bool) -> None:
         self.zero_copy = zero_copy
+        self.has_unread = self.wants_room = False
+        self.peer_distinguished_name: str | None = None
         self.rng = rng
         self.room = rng.choice((0, 1, 500, 5_000, 100_000))
         self.unread = bytearray()
