@@ -6,10 +6,9 @@ per connection. Buffer sizes must be set there anyway, before the window is nego
 
 import errno
 import os
-import socket
-from contextlib import suppress
 
 from barnabas.base.dataclass import dataclass
+from barnabas.net.bare_socket import socket
 from barnabas.net.contracts import ConnectionHandler
 from barnabas.net.listener_config import OS_DEFAULT_BUFFER, ListenerConfig
 from barnabas.net.listener_traffic import ListenerTraffic
@@ -112,7 +111,8 @@ class Listener:
             BlockingIOError: there is none.
             OSError: the connection died before it was taken, or there is no descriptor for it.
         """
-        accepted, address = self._socket.accept()
+        fd, address = self._socket._accept()  # type: ignore[attr-defined]  # see bare_socket
+        accepted = socket.socket(self._socket.family, socket.SOCK_STREAM, 0, fd)
         accepted.setblocking(False)
         return accepted, plain_address(address)
 
@@ -182,7 +182,7 @@ def _bind(config: ListenerConfig) -> socket.socket:
     return made
 
 
-def _resolve(config: ListenerConfig) -> tuple[socket.AddressFamily, tuple[str, int]]:
+def _resolve(config: ListenerConfig) -> tuple[int, tuple[str, int]]:
     """Return the one address to bind: the name's first IPv4 one, else its first, as Java does."""
     if not config.host:
         family = socket.AF_INET6 if _has_ipv6() else socket.AF_INET
@@ -207,10 +207,17 @@ def _resolve(config: ListenerConfig) -> tuple[socket.AddressFamily, tuple[str, i
 def _has_ipv6() -> bool:
     if not socket.has_ipv6:
         return False
-    with suppress(OSError), socket.socket(socket.AF_INET6, socket.SOCK_STREAM) as probe:
+    try:
+        probe = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
+    except OSError:
+        return False
+    try:
         probe.bind(("::", 0))
-        return True
-    return False
+    except OSError:
+        return False
+    finally:
+        probe.close()
+    return True
 
 
 def _set_congestion(made: socket.socket, name: str) -> None:

@@ -6,9 +6,10 @@ and says zero_copy = False; connection and output need no change.
 """
 
 import os
-import socket
 from collections.abc import Sequence
 from contextlib import suppress
+
+from barnabas.net.bare_socket import socket
 
 Buffer = bytes | bytearray | memoryview
 
