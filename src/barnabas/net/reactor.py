@@ -138,6 +138,11 @@ class Reactor:
         self._poll_listeners()
         return listener
 
+    @property
+    def listeners(self) -> tuple[Listener, ...]:
+        """All that were bound, closed ones too."""
+        return tuple(self._all_listeners)
+
     def limit_connections(self, limits: ConnectionLimits) -> None:
         """Take over other limits for connections to come; those there stay. The idle time stays as it was."""
         self._counts.limits = limits
