@@ -45,6 +45,9 @@ _MATCH_KEYS: Final = frozenset(
         "client_source_port",
     }
 )
+_PER_LISTENER_OF_ALL_BROKERS: Final = frozenset(
+    ("max.connection.creation.rate", "max.connections", "num.network.threads")
+)
 _PER_LISTENER_ONLY: Final = frozenset(
     (
         "ssl.key.password",
@@ -316,6 +319,19 @@ def validate_broker_configs(values: Mapping[str, str], *, per_broker: bool) -> N
     Raises:
         ApiError: INVALID_REQUEST.
     """
+
+    def refuse(names: list[str], why: str) -> None:
+        if names:
+            raise ApiError(ErrorCode.INVALID_REQUEST, f"{why}: [{', '.join(sorted(names))}]")
+
+    refuse(
+        [name for name in values if name in BROKER and not BROKER.definition(name).dynamic],
+        "Cannot update these configs dynamically",
+    )
+    refuse(
+        [name for name in values if name in _PER_LISTENER_ONLY],
+        "These security configs can be dynamically updated only per-listener using the listener prefix",
+    )
     try:
         for name, text in values.items():
             definition = broker_definition(name)
@@ -323,29 +339,19 @@ def validate_broker_configs(values: Mapping[str, str], *, per_broker: bool) -> N
                 definition.parse(text)
     except ConfigError as error:
         raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from error
-
-    def refuse(names: list[str], why: str) -> None:
-        if names:
-            raise ApiError(ErrorCode.INVALID_REQUEST, f"{why}: [{', '.join(sorted(names))}]")
-
-    refuse(
-        [name for name in values if name in _PER_LISTENER_ONLY],
-        "These security configs can be dynamically updated only per-listener using the listener prefix",
-    )
-    refuse(
-        [name for name in values if name in BROKER and not BROKER.definition(name).dynamic],
-        "Cannot update these configs dynamically",
-    )
     if not per_broker:
         refuse(
-            [
-                name
-                for name in values
-                if name.startswith(LISTENER_PREFIX)
-                or (name in BROKER and BROKER.definition(name).per_broker_only)
-            ],
+            [name for name in values if _is_per_broker(name)],
             "Cannot update these configs at default cluster level, broker id must be specified",
         )
+
+
+def _is_per_broker(name: str) -> bool:
+    """Whether a config cannot be set for all brokers at once; those of a listener cannot, but for three."""
+    if name.startswith(LISTENER_PREFIX):
+        definition = broker_definition(name)
+        return definition is None or definition.name not in _PER_LISTENER_OF_ALL_BROKERS
+    return name in BROKER and BROKER.definition(name).per_broker_only
 
 
 def validate_group_configs(values: Mapping[str, str], brokers: BrokerConfigs) -> None:

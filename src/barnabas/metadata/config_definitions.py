@@ -105,7 +105,11 @@ class BrokerConfigs:
     def synonyms(self, name: str) -> list[ConfigSynonym]:
         """Return every place the broker config has a value, strongest first, the default last."""
         found: list[ConfigSynonym] = []
-        for synonym, _ in BROKER_SYNONYMS.get(name, ((name, 1),)):
+        synonyms = BROKER_SYNONYMS.get(name, ((name, 1),))
+        of_listener = broker_definition(name) if name.startswith(LISTENER_PREFIX) else None
+        if of_listener is not None:
+            synonyms = ((name, 1), (of_listener.name, 1))
+        for synonym, _ in synonyms:
             definition = broker_definition(synonym)
             for source, values in self.layers():
                 if synonym in values:
@@ -262,7 +266,7 @@ def describe_cluster_default(cluster: Mapping[str, str]) -> list[ConfigEntry]:
                 name=name,
                 value=shown,
                 source=source,
-                read_only=definition is None or not definition.dynamic,
+                read_only=definition is None or name not in BROKER or not definition.dynamic,
                 is_sensitive=shown is None,
                 type=definition.type if definition else "UNKNOWN",
                 synonyms=(ConfigSynonym(name, shown, source),),

@@ -55,6 +55,7 @@ MORE_BROKER_DOCS: Final[dict[str, str]] = {
     "errors.deadletterqueue.topic.name.prefix": "What names of dead letter topics must begin with.",
     "follower.fetch.last.tiered.offset.enable": "Whether a new follower begins at the end of the "
     "tiered part of a log.",
+    "follower.replication.throttled.rate": "Bytes per second that followers fetch of throttled replicas.",
     "group.consumer.assignor.offload.enable": "Whether assignments of consumer groups are computed "
     "off the coordinator's thread.",
     "group.consumer.assignors": "How consumer groups may share partitions out; the first is the default.",
@@ -132,6 +133,7 @@ MORE_BROKER_DOCS: Final[dict[str, str]] = {
     "kafka.metrics.reporters": "Classes that report the older metrics.",
     "leader.imbalance.check.interval.seconds": "How often it is checked whether leaders are the "
     "preferred replicas.",
+    "leader.replication.throttled.rate": "Bytes per second that leaders send of throttled replicas.",
     "log.cleaner.backoff.ms": "Rest of the log cleaner when there is nothing to compact.",
     "log.cleaner.dedupe.buffer.size": "Memory for the keys the log cleaner compares, over all its threads.",
     "log.cleaner.io.buffer.load.factor": "How full the log cleaner's table of keys may get.",
@@ -197,6 +199,8 @@ MORE_BROKER_DOCS: Final[dict[str, str]] = {
     "remote.log.storage.manager.impl.prefix": "What names of that class's own configs begin with.",
     "remote.log.storage.system.enable": "Whether tiered storage is on.",
     "replica.fetch.backoff.ms": "Rest of a follower after an error.",
+    "replica.alter.log.dirs.io.max.bytes.per.second": "Bytes per second at which replicas move between log "
+    "directories.",
     "replica.fetch.max.bytes": "Bytes of one partition a follower asks for; a larger first batch is "
     "sent all the same.",
     "replica.fetch.min.bytes": "Bytes a follower waits for.",

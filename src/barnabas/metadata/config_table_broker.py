@@ -84,6 +84,7 @@ BROKER_ROWS: tuple[DefinitionRow, ...] = (
     ("fetch.max.bytes", INT, "57671680", MEDIUM, "1024..", ""),
     ("fetch.purgatory.purge.interval.requests", INT, "1000", MEDIUM, "", ""),
     ("follower.fetch.last.tiered.offset.enable", BOOLEAN, "false", MEDIUM, "", "cluster"),
+    ("follower.replication.throttled.rate", LONG, None, MEDIUM, "0..", "cluster internal"),
     ("group.consumer.assignment.interval.ms", INT, "1000", MEDIUM, "0..", "cluster"),
     ("group.consumer.assignor.offload.enable", BOOLEAN, "true", MEDIUM, "", "cluster internal"),
     ("group.consumer.assignors", LIST, "uniform,range", MEDIUM, "list", ""),
@@ -190,6 +191,7 @@ BROKER_ROWS: tuple[DefinitionRow, ...] = (
     ("kafka.metrics.polling.interval.secs", INT, "10", LOW, "1..", ""),
     ("kafka.metrics.reporters", LIST, "", LOW, "list or empty", ""),
     ("leader.imbalance.check.interval.seconds", LONG, "300", HIGH, "1..", ""),
+    ("leader.replication.throttled.rate", LONG, None, MEDIUM, "0..", "cluster internal"),
     (
         "listener.security.protocol.map",
         STRING,
@@ -337,6 +339,7 @@ BROKER_ROWS: tuple[DefinitionRow, ...] = (
     ("remote.log.storage.manager.class.path", STRING, None, MEDIUM, "", ""),
     ("remote.log.storage.manager.impl.prefix", STRING, "rsm.config.", MEDIUM, "non-empty", ""),
     ("remote.log.storage.system.enable", BOOLEAN, "false", MEDIUM, "", ""),
+    ("replica.alter.log.dirs.io.max.bytes.per.second", LONG, None, MEDIUM, "0..", "cluster internal"),
     ("replica.fetch.backoff.ms", INT, "1000", MEDIUM, "0..", ""),
     ("replica.fetch.max.bytes", INT, "1048576", MEDIUM, "0..", ""),
     ("replica.fetch.min.bytes", INT, "1", HIGH, "", ""),

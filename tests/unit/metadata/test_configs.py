@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from barnabas.base.errors import ApiError
 from barnabas.metadata import config_docs
+from barnabas.metadata.config_changes import validate_broker_configs
 from barnabas.metadata.config_definitions import (
     BROKER,
     CLIENT_METRICS,
@@ -150,3 +152,36 @@ def test_every_public_topic_group_and_own_config_is_documented() -> None:
     hours = config_docs.broker_documentation("log.retention.hours")
     assert hours is not None
     assert "retention.ms, in hours" in hours
+
+
+def test_replication_quotas_are_configs_of_brokers_that_show_once_they_are_set() -> None:
+    name = "leader.replication.throttled.rate"
+    assert name not in {entry.name for entry in describe_broker(NOTHING)}
+    set_here = BrokerConfigs(broker={name: "1000"}, cluster={}, static={})
+    (entry,) = [entry for entry in describe_broker(set_here) if entry.name == name]
+    assert (entry.value, entry.type, entry.read_only) == ("1000", "LONG", False)
+    assert [synonym.name for synonym in entry.synonyms] == [name]
+    with pytest.raises(ApiError, match="Value must be at least 0"):
+        validate_broker_configs({name: "-1"}, per_broker=False)
+
+
+def test_a_listeners_config_falls_back_to_the_brokers() -> None:
+    own = "listener.name.plaintext.max.connections"
+    (entry,) = [
+        e for e in describe_broker(BrokerConfigs(broker={own: "5"}, cluster={}, static={})) if e.name == own
+    ]
+    assert [(synonym.name, synonym.value) for synonym in entry.synonyms] == [
+        (own, "5"),
+        ("max.connections", "2147483647"),
+    ]
+
+
+def test_of_listeners_only_three_configs_may_be_set_for_all_brokers() -> None:
+    validate_broker_configs({"listener.name.plaintext.max.connections": "5"}, per_broker=False)
+    with pytest.raises(ApiError, match="broker id must be specified"):
+        validate_broker_configs({"listener.name.plaintext.ssl.keystore.location": "x"}, per_broker=False)
+
+
+def test_what_cannot_change_is_refused_before_its_value_is_looked_at() -> None:
+    with pytest.raises(ApiError, match="Cannot update these configs dynamically"):
+        validate_broker_configs({"log.initial.task.delay.ms": "x"}, per_broker=True)
