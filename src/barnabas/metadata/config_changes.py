@@ -6,7 +6,7 @@ Each resource stands or falls alone and completely: either all its changes are v
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from barnabas.base.dataclass import dataclass
@@ -103,11 +103,16 @@ class ResourceResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigContext:
-    """What a config is checked against: the image, this node, and the broker's own configs."""
+    """What a config is checked against: the image, this node, and the broker's own configs.
+
+    Attributes:
+        check_listeners: raises ApiError when listeners could not be as configs of the broker will have them.
+    """
 
     image: MetadataImage
     node_id: int
     brokers: BrokerConfigs
+    check_listeners: Callable[[BrokerConfigs], None] | None = None
 
 
 def plan_resource(
@@ -128,6 +133,8 @@ def plan_resource(
         _apply(alteration, key, after, context)
     _check_resource(key, before, after, context)
     names = list(dict.fromkeys([*(a.name for a in resource.alterations), *before]))
+    # A broker hears of what was set anew though it is the same, and reads the files it names again.
+    given = {a.name for a in resource.alterations if a.name in after}
     return [
         VersionedRecord(
             messages.ConfigRecord(
@@ -135,7 +142,7 @@ def plan_resource(
             )
         )
         for name in names
-        if before.get(name) != after.get(name)
+        if before.get(name) != after.get(name) or (kind is ConfigResourceType.BROKER and name in given)
     ]
 
 
@@ -249,7 +256,11 @@ def _check_resource(
             validate_broker_configs(after, per_broker=bool(resource[1]))
             _check_elr(resource[1], before, after, context)
             changed = [n for n in dict.fromkeys((*before, *after)) if before.get(n) != after.get(n)]
-            check_broker_configs(changed, context.brokers, _brokers_after(resource[1], after, context))
+            brokers_after = _brokers_after(resource[1], after, context)
+            check_broker_configs(changed, context.brokers, brokers_after)
+            # Unchanged texts, too: the files they name may have changed.
+            if context.check_listeners and any(name.startswith(LISTENER_PREFIX) for name in after):
+                context.check_listeners(brokers_after)
         case ConfigResourceType.GROUP:
             validate_group_configs(after, context.brokers)
         case _:

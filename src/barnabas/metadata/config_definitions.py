@@ -34,6 +34,8 @@ OWN_ROWS: Final[tuple[DefinitionRow, ...]] = (
     ("cold.read.threads", "INT", "4", "LOW", "0..64", "own"),
     ("connections.parked.fetch", "STRING", "complete", "LOW", "in complete,mute", "own"),
     ("fetch.mode", "STRING", "auto", "LOW", "in auto,heap,zero_copy", "own"),
+    ("fetch.tls.read.bytes", "INT", "65536", "LOW", "1024..131072", "own"),
+    ("ssl.handshake.timeout.ms", "INT", "10000", "LOW", "1..", "own"),
 )
 """Configs of this broker that Apache Kafka does not have."""
 

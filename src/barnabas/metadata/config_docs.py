@@ -112,6 +112,7 @@ BROKER_DOCS: Final[dict[str, str]] = {
     "fetch.mode": "How fetched bytes are sent: zero_copy from the page cache, heap through memory, or auto "
     "by "
     "size.",
+    "fetch.tls.read.bytes": "Bytes read of a log at once to be encrypted on a TLS listener.",
     "fetch.purgatory.purge.interval.requests": "Completed waiting fetches after which lists are cleaned up.",
     "group.initial.rebalance.delay.ms": "How long a new classic group waits for more members.",
     "group.max.session.timeout.ms": "Longest session timeout a classic group's member may ask for.",

@@ -300,6 +300,7 @@ MORE_BROKER_DOCS: Final[dict[str, str]] = {
     "ssl.endpoint.identification.algorithm": "How a server's name is checked against its certificate; "
     "empty does not check.",
     "ssl.engine.factory.class": "Class that makes the TLS engine.",
+    "ssl.handshake.timeout.ms": "A client that has not finished the TLS handshake by then is hung up on.",
     "ssl.key.password": "Password of the private key.",
     "ssl.keymanager.algorithm": "Algorithm of the key manager.",
     "ssl.keystore.certificate.chain": "Certificate chain as PEM text.",

@@ -87,6 +87,7 @@ class Controller:
         self._entropy = entropy
         self._subscribers: list[Subscriber] = []
         self._collisions: dict[str, str] = {}
+        self.check_listeners: Callable[[BrokerConfigs], None] | None = None
         directory = node.log_dirs[0] if len(node.log_dirs) == 1 else DIRECTORY_UNASSIGNED
         self._placement = Placement(node_id=node.node_id, directory=directory)
 
@@ -375,7 +376,12 @@ class Controller:
     def _alter(
         self, resources: Sequence[ResourceAlteration], *, replace_all: bool, validate_only: bool
     ) -> list[ResourceResult]:
-        context = ConfigContext(image=self.image, node_id=self._node.node_id, brokers=self.broker_configs())
+        context = ConfigContext(
+            image=self.image,
+            node_id=self._node.node_id,
+            brokers=self.broker_configs(),
+            check_listeners=self.check_listeners,
+        )
         counts: dict[tuple[int, str], int] = {}
         for resource in resources:
             key = (resource.resource_type, resource.resource_name)

@@ -44,6 +44,15 @@ class ListenerTls:
         self.context = make_context(config)
         self._stamps = _stamps(config)
 
+    def check(self, config: TlsConfig) -> None:
+        """Try what `renew` would take over.
+
+        Raises:
+            TlsConfigError: it cannot be used.
+        """
+        if config != self.config or _stamps(config) != self._stamps:
+            make_context(config)
+
     def renew(self, config: TlsConfig) -> bool:
         """Take over another configuration, or stores that have changed; return whether there was any.
 

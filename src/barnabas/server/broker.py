@@ -33,6 +33,7 @@ from barnabas.metadata.records import MetadataError
 from barnabas.metadata.topic_configs import LogConfigs
 from barnabas.net.listener import Listener, ListenError
 from barnabas.net.reactor import Reactor
+from barnabas.net.tls_config import TlsConfigError
 from barnabas.replica.manager import ReplicaManager
 from barnabas.server import component_configs as configs
 from barnabas.server.dynamic_configs import DynamicConfigs
@@ -137,7 +138,8 @@ class Broker:
             self._bind()
             self._load(progress)
         except (
-            ListenError, LogManagerError, MetadataError, ConfigError, ApiError, UnsupportedLogError, OSError
+            ListenError, TlsConfigError, LogManagerError, MetadataError, ConfigError, ApiError,
+            UnsupportedLogError, OSError,
         ) as error:  # fmt: skip
             self._reactor.close()
             raise StartError(str(error)) from error

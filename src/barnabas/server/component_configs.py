@@ -11,23 +11,32 @@ from barnabas.metadata.metadata_log import MetadataLogConfig
 from barnabas.net.listener_config import ConnectionLimits, FetchMode, ListenerConfig
 from barnabas.server.listeners import ListenerAddress
 from barnabas.server.settings import Settings
+from barnabas.server.tls_settings import listener_tls, own_or_shared
 from barnabas.storage.log_manager import LogManagerConfig
 
 _CONTROLLER_PORT: Final = 9093
 
 
 def listener_config(settings: Settings, address: ListenerAddress) -> ListenerConfig:
-    """Return what a listener of clients is made with."""
+    """Return what a listener of clients is made with.
+
+    Raises:
+        TlsConfigError: its TLS cannot be as it is configured.
+    """
+    tls_read_bytes = own_or_shared(settings, address.name, "fetch.tls.read.bytes")
+    assert isinstance(tls_read_bytes, int)
     return ListenerConfig(
         name=address.name,
         host=address.host,
         port=address.port,
-        fetch_mode=FetchMode(settings.text("fetch.mode")),
+        fetch_mode=FetchMode(own_or_shared(settings, address.name, "fetch.mode")),
         socket_request_max_bytes=settings.integer("socket.request.max.bytes"),
         socket_send_buffer_bytes=settings.integer("socket.send.buffer.bytes"),
         socket_receive_buffer_bytes=settings.integer("socket.receive.buffer.bytes"),
         socket_listen_backlog_size=settings.integer("socket.listen.backlog.size"),
         max_connections=listener_connections_max(settings, address.name),
+        tls=listener_tls(settings, address),
+        tls_read_bytes=tls_read_bytes,
     )
 
 

@@ -10,14 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from barnabas.base.dataclass import replace
+from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.logger import Logger
 from barnabas.metadata.broker_config_checks import ALL_LOG_DIRS
+from barnabas.metadata.config_definitions import BrokerConfigs
 from barnabas.metadata.controller import Controller
 from barnabas.metadata.image import ConfigResourceType, MetadataDelta
 from barnabas.net.listener import Listener
 from barnabas.net.reactor import Reactor
+from barnabas.net.tls_config import TlsConfigError
 from barnabas.server import component_configs as configs
 from barnabas.server.settings import Settings
+from barnabas.server.tls_settings import listener_tls
 from barnabas.storage.log_manager import LogManager
+
+_log = Logger(__name__)
 
 
 class DynamicConfigs:
@@ -58,7 +65,8 @@ class DynamicConfigs:
             call_soon(self._register_cordoned)
 
     def start(self) -> None:
-        """Apply what was set before this start."""
+        """Apply what was set before this start, and look at what is to be set from now on."""
+        self._controller.check_listeners = self.check_listeners
         self._apply()
         self._register_cordoned()
 
@@ -72,6 +80,7 @@ class DynamicConfigs:
         self._reactor.limit_connections(configs.connection_limits(now))
         for name, listener in self._listeners.items():
             self._reactor.limit_listener(listener, configs.listener_connections_max(now, name))
+        self._renew_tls(now)
         expiration_ms = now.integer("producer.id.expiration.ms")
         if expiration_ms != self._logs.config.producer_id_expiration_ms:
             self._logs.config = replace(self._logs.config, producer_id_expiration_ms=expiration_ms)
@@ -80,6 +89,37 @@ class DynamicConfigs:
         cordoned = now.strings("cordoned.log.dirs")
         for directory in self._logs.directories:
             directory.cordoned = cordoned == [ALL_LOG_DIRS] or directory.path in cordoned
+
+    def check_listeners(self, after: BrokerConfigs) -> None:
+        """Refuse a change after which a TLS listener had no usable key or certificates.
+
+        Raises:
+            ApiError: INVALID_REQUEST.
+        """
+        then = self._settings.with_dynamic(after.cluster, after.broker)
+        for address in self._settings.listeners:
+            tls = self._listeners[address.name].traffic.tls
+            if tls is not None:
+                try:
+                    config = listener_tls(then, address)
+                    assert config is not None
+                    tls.check(config)
+                except TlsConfigError as error:
+                    raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from None
+
+    def _renew_tls(self, now: Settings) -> None:
+        """Give new connections new certificates, also when only the files behind the names have changed."""
+        for address in self._settings.listeners:
+            tls = self._listeners[address.name].traffic.tls
+            if tls is None:
+                continue
+            try:
+                config = listener_tls(now, address)
+                assert config is not None
+                if tls.renew(config):
+                    _log.info("%s: new connections get the key and certificates read now", address.name)
+            except TlsConfigError as error:
+                _log.error("%s; the listener goes on with what it has", error)
 
     def _register_cordoned(self) -> None:
         self._controller.cordon(

@@ -357,9 +357,9 @@ def _check_listeners(settings: Settings) -> None:
     if not listeners:
         raise SettingsError("listeners names no listener for clients")
     for listener in listeners:
-        if listener.security_protocol is not SecurityProtocol.PLAINTEXT:
+        if listener.security_protocol not in (SecurityProtocol.PLAINTEXT, SecurityProtocol.SSL):
             raise SettingsError(
-                f"{listener}: {listener.security_protocol.name} is not supported yet, only PLAINTEXT"
+                f"{listener}: {listener.security_protocol.name} is not supported yet, only PLAINTEXT and SSL"
             )
 
 
@@ -375,6 +375,8 @@ def _check_supported(settings: Settings) -> None:
         raise SettingsError(
             f"controller.quorum.voters names other nodes ({', '.join(others)}); this broker is alone"
         )
+    if settings.text("ssl.engine.factory.class"):
+        raise SettingsError("ssl.engine.factory.class: TLS is done by OpenSSL, no engine can be plugged in")
     if settings.text("authorizer.class.name"):
         raise SettingsError("authorizer.class.name is not supported yet")
     if settings.boolean("remote.log.storage.system.enable"):
