@@ -51,10 +51,11 @@ class ColdReadError(Exception):
         leased.acquire()
         self.ranges = [(leased, position, length)]
 
-    def add(self, other: ColdReadError) -> None:
-        """Take over another one's ranges."""
+    def joined(self, other: ColdReadError) -> ColdReadError:
+        """Take over another one's ranges; return this one."""
         self.ranges += other.ranges
         other.ranges = []
+        return self
 
     def release(self) -> None:
         """Hold the files open no longer; calling twice is harmless."""

@@ -73,9 +73,11 @@ class ClientMetadata:
 
 
 class FetchParams:
-    """What holds for a whole fetch; not changed once made.
+    """What holds for a whole fetch; not changed once made, but for how it is read.
 
     Attributes:
+        cold_tries: how often the look-up met a cold page and was set aside for it (F44).
+        may_wait: whether the look-up may wait for the disk; set by whoever reads.
         max_wait_ms: longest wait for min_bytes; <= 0 answers at once.
         min_bytes: after `bounded_limits`.
         max_bytes: shared by all partitions; after `bounded_limits`.
@@ -88,11 +90,13 @@ class FetchParams:
 
     __slots__ = (
         "client_metadata",
+        "cold_tries",
         "fetch_only_leader",
         "is_from_follower",
         "isolation",
         "max_bytes",
         "max_wait_ms",
+        "may_wait",
         "min_bytes",
         "replica_epoch",
         "replica_id",
@@ -115,6 +119,8 @@ class FetchParams:
         self.replica_id = replica_id
         self.replica_epoch = replica_epoch
         self.client_metadata = client_metadata
+        self.cold_tries = 0
+        self.may_wait = True
         self.is_from_follower = replica_id >= 0
         self.fetch_only_leader = replica_id >= 0 or (
             client_metadata is None and replica_id != FUTURE_LOCAL_REPLICA_ID

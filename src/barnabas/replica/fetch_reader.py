@@ -8,6 +8,7 @@ read through `_read_specially`, so that a plain consumer pays for neither.
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from barnabas.base.cold_reads import ColdReadError
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.uuids import NULL_UUID
 from barnabas.replica.delayed_fetch import IsThrottled
@@ -38,9 +39,11 @@ class FetchReader:
         watermark_moved: called when a follower's fetch moved a watermark of a partition.
         select_replica: None: consumers are never sent elsewhere.
         is_throttled: None: followers are never throttled.
+        cold_tries_max: how often a fetch is set aside for what is not in memory (F44); 0: never.
     """
 
     __slots__ = (
+        "_cold_tries_max",
         "_is_throttled",
         "_local_id",
         "_now_ms",
@@ -58,6 +61,7 @@ class FetchReader:
         watermark_moved: Callable[[Partition], None],
         select_replica: SelectReplica | None,
         is_throttled: IsThrottled | None,
+        cold_tries_max: int = 0,
     ) -> None:
         self._local_id = local_id
         self._partitions = partitions
@@ -65,6 +69,7 @@ class FetchReader:
         self._watermark_moved = watermark_moved
         self._select_replica = select_replica
         self._is_throttled = is_throttled
+        self._cold_tries_max = cold_tries_max
 
     def read(
         self, params: FetchParams, requests: Sequence[FetchPartition], *, is_first: bool
@@ -73,12 +78,18 @@ class FetchReader:
 
         Returns:
             the results, the bytes of all records, and what of F15 besides bytes asks for an answer at once.
+
+        Raises:
+            ColdReadError: look-ups met cold pages, of all partitions together. Only when `is_first`, and
+                not after too many tries.
         """
         by_name = self._partitions.by_name
         left = params.max_bytes
         records_bytes = 0
         notable: FetchReason | None = None
         results: list[FetchPartitionResult] = []
+        cold: ColdReadError | None = None
+        params.may_wait = params.cold_tries >= self._cold_tries_max or not is_first
         is_plain = self._select_replica is None and not params.is_from_follower
         try:
             for request in requests:
@@ -96,6 +107,10 @@ class FetchReader:
                             )
                     except ApiError as error:
                         result = FetchPartitionResult(error.code)
+                    except ColdReadError as met:
+                        # The others are looked up all the same: all helpers are then sent at once.
+                        cold = met if cold is None else cold.joined(met)
+                        continue
                 results.append(result)
                 records = result.records
                 if records is not None:
@@ -105,7 +120,12 @@ class FetchReader:
                     notable = self._what_is_notable(request, result, notable)
         except BaseException:
             release_records(results)
+            if cold is not None:
+                cold.release()
             raise
+        if cold is not None:
+            release_records(results)
+            raise cold
         return results, records_bytes, notable
 
     def _what_is_notable(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final
 
 from barnabas.base.clock import Clock
+from barnabas.base.cold_reads import ColdReadError, ColdReads
 from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.uuids import NULL_UUID
@@ -24,6 +25,7 @@ from barnabas.metadata.image import (
     MetadataImage,
     PartitionImage,
 )
+from barnabas.replica.cold_lookups import ColdLookups
 from barnabas.replica.delayed_delete_records import DelayedDeleteRecords, DeleteRecordsReason
 from barnabas.replica.delayed_fetch import DelayedFetch, IsThrottled, reason_to_answer_now
 from barnabas.replica.delayed_produce import DelayedProduce
@@ -50,6 +52,7 @@ from barnabas.replica.offset_requests import (
 from barnabas.replica.partition import LATEST_PRODUCE_VERSION, Partition
 from barnabas.replica.produce import (
     INTERNAL_TOPICS,
+    LOG_START_UNTOLD,
     AppendOutcome,
     AppendPartition,
     AppendPartitionResult,
@@ -66,19 +69,6 @@ from barnabas.timing.timer_wheel import TimerWheel
 _NONE: Final = ErrorCode.NONE
 _APPENDED: Final = AppendReason.APPENDED
 _CLIENT: Final = AppendOrigin.CLIENT
-_LOG_START_UNTOLD: Final = frozenset(
-    (
-        ErrorCode.CORRUPT_MESSAGE,
-        ErrorCode.MESSAGE_TOO_LARGE,
-        ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
-        ErrorCode.INVALID_TOPIC_EXCEPTION,
-        ErrorCode.UNKNOWN_TOPIC_ID,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.KAFKA_STORAGE_ERROR,
-    )
-)
-"""Errors of Produce that Apache Kafka answers without a log start offset."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +101,7 @@ class ReplicaManager:
         tries_max_per_turn: waiting operations tried in one turn of the loop.
         select_replica: None: consumers are never sent elsewhere.
         is_throttled: None: followers are never throttled.
+        cold_reads: who brings in what a look-up needs (F44); None: look-ups wait for the disk.
 
     Attributes:
         partitions: those this broker hosts.
@@ -130,11 +121,13 @@ class ReplicaManager:
         tries_max_per_turn: int = TRIES_MAX_PER_TURN,
         select_replica: SelectReplica | None = None,
         is_throttled: IsThrottled | None = None,
+        cold_reads: ColdReads | None = None,
     ) -> None:
         self._clock = clock
         self._log_manager = log_manager
         self._image = image
         self._is_throttled = is_throttled
+        self._cold_lookups = ColdLookups(cold_reads)
         self.partitions = HostedPartitions(
             local_id=local_id,
             image=image,
@@ -149,6 +142,7 @@ class ReplicaManager:
             watermark_moved=self._watermark_moved,
             select_replica=select_replica,
             is_throttled=is_throttled,
+            cold_tries_max=self._cold_lookups.tries_max,
         )
         self._fetches = Purgatory("Fetch", wheel, call_soon, tries_max=tries_max_per_turn)
         self._produces = Purgatory("Produce", wheel, call_soon, tries_max=tries_max_per_turn)
@@ -241,6 +235,7 @@ class ReplicaManager:
         """Drop everything parked for a connection, unanswered (F31); return how many."""
         return (
             self._fetches.cancel_owner(owner)
+            + self._cold_lookups.cancel_owner(owner)
             + self._produces.cancel_owner(owner)
             + self._deletions.cancel_owner(owner)
         )
@@ -262,7 +257,11 @@ class ReplicaManager:
                 It owns the slices of the outcome.
             owner: the connection, so that `connection_gone` finds what is parked for it.
         """
-        results, records_bytes, notable = self.reader.read(params, partitions, is_first=True)
+        try:
+            results, records_bytes, notable = self.reader.read(params, partitions, is_first=True)
+        except ColdReadError as cold:
+            self._cold_lookups.fetch_later(cold, self.fetch, params, partitions, respond, owner)
+            return
         reason = reason_to_answer_now(params, partitions, records_bytes, notable)
         if reason is None:
             release_records(results)
@@ -400,7 +399,7 @@ class ReplicaManager:
     def _append_error(self, request: AppendPartition, error: ApiError) -> AppendPartitionResult:
         result = AppendPartitionResult(error.code, error_message=error.message)
         partition = self.partitions.by_name.get((request.topic, request.partition))
-        if partition is not None and error.code not in _LOG_START_UNTOLD:
+        if partition is not None and error.code not in LOG_START_UNTOLD:
             # A producer whose sequence is refused learns from it whether its records are merely gone.
             result.log_start_offset = partition.log.log_start_offset
         if isinstance(error, RecordsRejectedError):

@@ -331,6 +331,7 @@ class Partition:
                 max_bytes,
                 min_one_message=min_one_message,
                 include_aborted=isolation is _TXN_COMMITTED,
+                may_wait=params.may_wait,
             )
             result.offset_metadata = data.offset_metadata
             if data.first_entry_incomplete and data.records is not None:

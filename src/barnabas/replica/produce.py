@@ -10,6 +10,20 @@ from barnabas.storage.batch_validation import RecordError
 INTERNAL_TOPICS = frozenset(("__consumer_offsets", "__transaction_state", "__share_group_state"))
 """Topics that only the broker itself writes (Kafka refuses others with INVALID_TOPIC_EXCEPTION)."""
 
+LOG_START_UNTOLD = frozenset(
+    (
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    )
+)
+"""Errors of Produce that Apache Kafka answers without a log start offset."""
+
 
 class AppendReason(Enum):
     """Why a produce was answered when it was: for the request log."""

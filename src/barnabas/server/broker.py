@@ -211,6 +211,7 @@ class Broker:
             log_manager=self._logs,
             image=self._controller.image,
             log_config_for=self._log_config,
+            cold_reads=self._cold_reads,
         )
         self._replicas.start()
         self._logs.retention_high_watermark = self._replicas.partitions.high_watermark

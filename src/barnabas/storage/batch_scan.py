@@ -6,10 +6,10 @@ are large, one page when they are small enough for a page to hold several. mmap 
 is cut while it is mapped kills the process, and the simulated disk has nothing to map.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from struct import Struct
 
-from barnabas.base.disk import DiskFile
+from barnabas.base.disk import Buffer, DiskFile
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.named_tuple import NamedTuple
 from barnabas.protocol.record_batch import (
@@ -74,12 +74,19 @@ def corrupt(file: DiskFile, position: int, what: str) -> ApiError:
     return ApiError(ErrorCode.CORRUPT_MESSAGE, f"{file.path} at byte {position}: {what}")
 
 
-def find_offset(file: DiskFile, start: int, end: int, offset: int) -> BatchPlace | None:
+def find_offset(
+    file: DiskFile,
+    start: int,
+    end: int,
+    offset: int,
+    read_at: Callable[[int, int], Buffer] | None = None,
+) -> BatchPlace | None:
     """Return the first batch at or after `start` whose last offset is at least `offset`.
 
     Args:
         start: position of a batch.
         end: bytes of the file that hold batches.
+        read_at: reads the file in place of its own.
 
     Raises:
         ApiError: CORRUPT_MESSAGE when a header cannot be one.
@@ -87,12 +94,13 @@ def find_offset(file: DiskFile, start: int, end: int, offset: int) -> BatchPlace
     unpack_from = _FOR_OFFSET.unpack_from
     need = _FOR_OFFSET.size
     position = window_start = start
-    window = b""
+    window: Buffer = b""
     window_bytes = HEADER_BYTES
+    read_at = read_at or file.read_at
     while position + HEADER_BYTES <= end:
         at = position - window_start
         if at + need > len(window):
-            window = file.read_at(position, min(window_bytes, end - position))
+            window = read_at(position, min(window_bytes, end - position))
             window_start, at = position, 0
             if len(window) < need:
                 raise corrupt(file, position, "the file ends inside a batch header")

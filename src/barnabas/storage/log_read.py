@@ -42,9 +42,18 @@ def cut_slice(
 
 
 def aborted_transactions(
-    segments: Segments, segment: LogSegment, data: FetchDataInfo, log_end_offset: int
+    segments: Segments,
+    segment: LogSegment,
+    data: FetchDataInfo,
+    log_end_offset: int,
+    *,
+    may_wait: bool = True,
 ) -> list[AbortedTransaction]:
-    """Return what a read_committed consumer must skip in `data`, maybe more, as in Kafka (F17)."""
+    """Return what a read_committed consumer must skip in `data`, maybe more, as in Kafka (F17).
+
+    Raises:
+        ColdReadError: it would wait for the disk, and may not (F44).
+    """
     found: list[AbortedTransaction] = []
     place = data.offset_metadata
     upper = segment.offset_index.offset_at_or_after(place.position_in_segment + data.size)
@@ -52,8 +61,10 @@ def aborted_transactions(
         higher = segments.higher(segment.base_offset)
         upper = higher.base_offset if higher is not None else log_end_offset
     looked_at: LogSegment | None = segment
-    while looked_at is not None and not looked_at.transaction_index.collect(
-        place.message_offset, upper, found
-    ):
+    while looked_at is not None:
+        if not may_wait:
+            looked_at.require_transaction_index()
+        if looked_at.transaction_index.collect(place.message_offset, upper, found):
+            break
         looked_at = segments.higher(looked_at.base_offset)
     return found

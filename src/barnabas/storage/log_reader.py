@@ -3,6 +3,7 @@
 Nothing here changes the log. The half that does is `log.py`; whoever reads goes through this one.
 """
 
+from barnabas.base.cold_reads import ColdReadError
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.storage import log_read
 from barnabas.storage.append_info import FetchDataInfo
@@ -103,6 +104,7 @@ class LogReader:
         *,
         min_one_message: bool = False,
         include_aborted: bool = False,
+        may_wait: bool = True,
     ) -> FetchDataInfo:
         """Return where `start_offset` lies and a slice of one segment from there (F14, F18-F23).
 
@@ -112,8 +114,10 @@ class LogReader:
             max_bytes: the slice may end inside a batch there.
             min_one_message: the first batch is whole even above max_bytes (KIP-74).
             include_aborted: tell the aborted transactions of the range (F17).
+            may_wait: whether the look-up may wait for the disk (F44).
 
         Raises:
+            ColdReadError: it may not, and would.
             ApiError: OFFSET_OUT_OF_RANGE outside of [log start, log end], CORRUPT_MESSAGE for a damaged
                 segment, KAFKA_STORAGE_ERROR.
         """
@@ -128,7 +132,7 @@ class LogReader:
             data = FetchDataInfo(place)
         else:
             try:
-                found = self._find(start_offset)
+                found = self._find(start_offset, may_wait)
                 if found is None:
                     data = FetchDataInfo(self._end)
                 else:
@@ -144,27 +148,30 @@ class LogReader:
             except OSError as error:
                 raise directory.failed(error, f"reading {self.name}") from error
         if include_aborted:
-            self._add_aborted(data, segment)
+            self._add_aborted(data, segment, may_wait)
         return data
 
-    def _find(self, offset: int) -> tuple[LogSegment, int, int] | None:
+    def _find(self, offset: int, may_wait: bool = True) -> tuple[LogSegment, int, int] | None:
         """Return segment, position and size of the first batch that reaches `offset`, or None (F18)."""
         segment = self.segments.floor(offset)
         while segment is not None:
-            found = segment.find(offset)
+            found = segment.find(offset, may_wait)
             if found is not None:
                 return segment, found[0], found[1]
             segment = self.segments.higher(segment.base_offset)
         return None
 
-    def _add_aborted(self, data: FetchDataInfo, segment: LogSegment | None) -> None:
+    def _add_aborted(self, data: FetchDataInfo, segment: LogSegment | None, may_wait: bool) -> None:
         data.aborted_transactions = []
         if data.records is not None:
             assert segment is not None
             try:
                 data.aborted_transactions = log_read.aborted_transactions(
-                    self.segments, segment, data, self._end.message_offset
+                    self.segments, segment, data, self._end.message_offset, may_wait=may_wait
                 )
+            except ColdReadError:
+                data.records.release()
+                raise
             except OSError as error:
                 data.records.release()
                 raise self.directory.failed(error, f"reading {self.name}") from error

@@ -10,12 +10,13 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 
 from barnabas.base.disk import Buffer, Disk
 from barnabas.base.errors import ApiError
 from barnabas.base.region import FileSlice, LeasedFile
 from barnabas.protocol.record_batch import HEADER_BYTES
-from barnabas.storage import batch_scan
+from barnabas.storage import batch_scan, cold_lookup
 from barnabas.storage.offset_index import OffsetIndex, last_entry_fits
 from barnabas.storage.segment_cache import SegmentCache
 from barnabas.storage.time_index import NO_TIMESTAMP, TimeIndex
@@ -337,11 +338,12 @@ class LogSegment:
         """Whether `find` knows the place of `offset` without a look at index or file."""
         return offset > self._recent_floor
 
-    def find(self, offset: int) -> tuple[int, int] | None:
+    def find(self, offset: int, may_wait: bool = True) -> tuple[int, int] | None:
         """Return (position, size) of the first batch whose last offset is at least `offset`, or None (F19).
 
         Raises:
             ApiError: CORRUPT_MESSAGE, the segment is damaged there.
+            ColdReadError: it would wait for the disk, and may not (F44).
         """
         if offset > self._recent_floor:
             recent = self._recent_offsets
@@ -351,10 +353,15 @@ class LogSegment:
             positions = self._recent_positions
             position = positions[at]
             return position, (positions[at + 1] if at + 1 < len(recent) else self.size) - position
+        if not may_wait and self._offset_index is None:
+            paths = self.path(INDEX_SUFFIX), self.path(TIME_INDEX_SUFFIX)
+            cold_lookup.require_indexes(self._disk, *paths, self.leased, self.size)
         _, start = self.offset_index.lookup(offset)
-        file = self.leased.file
+        leased = self.leased
+        file = leased.file
+        read_at = file.read_at if may_wait else partial(cold_lookup.try_read_at, leased, self.size)
         try:
-            place = batch_scan.find_offset(file, start, self.size, offset)
+            place = batch_scan.find_offset(file, start, self.size, offset, read_at)
         except ApiError:
             if start == 0 or self._indexes_rebuilt:
                 raise
@@ -362,6 +369,11 @@ class LogSegment:
             _, start = self.offset_index.lookup(offset)
             place = batch_scan.find_offset(file, start, self.size, offset)
         return None if place is None else (place.position, place.size)
+
+    def require_transaction_index(self) -> None:
+        """Raise ColdReadError when loading the transaction index would wait for the disk (F44)."""
+        if self._transaction_index is None:
+            cold_lookup.require_files(self._disk, (self.path(TRANSACTION_INDEX_SUFFIX),))
 
     def base_offset_at(self, position: int) -> int:
         """Return the base offset of the batch at `position`."""

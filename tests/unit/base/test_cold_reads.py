@@ -229,7 +229,7 @@ def test_f44_close_lets_go_of_what_no_helper_brings_back() -> None:
 def test_f44_all_ranges_of_a_look_up_are_brought_in_before_it_is_tried_again() -> None:
     setting = Setting()
     cold = ColdReadError(setting.leased, 0, KIB)
-    cold.add(ColdReadError(setting.leased, 10 * RANGE_BYTES, KIB))
+    assert cold.joined(ColdReadError(setting.leased, 10 * RANGE_BYTES, KIB)) is cold
     assert setting.leased.holders == 3
     assert setting.reads.statistics().streams == 0, "a look-up is no reader's way through a file"
     again: list[bool] = []
