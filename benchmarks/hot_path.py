@@ -54,6 +54,7 @@ class Sink:
     peer_host = "127.0.0.1"
     id = "127.0.0.1:9092-127.0.0.1:50000-1"
     context = None
+    request_in_hand = False
 
     def __init__(self) -> None:
         self.answered = 0

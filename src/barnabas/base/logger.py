@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import logging
 
+_DEBUG: Final = 10
+"""logging.DEBUG."""
+
 _WAITING: Final[list[Callable[[], None]]] = []
 """What `before_first_line` was given. Of the process, as logging's own configuration is."""
 
@@ -54,6 +57,16 @@ class Logger:
     def exception(self, message: str, *args: object) -> None:
         """Log at ERROR with the traceback of the exception being handled."""
         (self._logger or self._load()).exception(message, *args, stacklevel=2)
+
+    def is_enabled_for_debug(self) -> bool:
+        """Whether a debug line would be written; never imports logging."""
+        if self._logger is None and "logging" not in sys.modules:
+            return False
+        return (self._logger or self._load()).isEnabledFor(_DEBUG)
+
+    def set_level_debug(self) -> None:
+        """Let debug lines through from now on."""
+        (self._logger or self._load()).setLevel(_DEBUG)
 
     def _load(self) -> "logging.Logger":
         import logging  # noqa: PLC0415

@@ -118,6 +118,7 @@ class _PendingProduce:
                 len(results) == 1
                 and not (self.unknown or self.unbegun)
                 and context.api_version in PLAIN_RESPONSE_VERSIONS
+                and context.log_entry is None
                 and results[0].error_code is _NONE
             ):
                 self._respond_plain(results[0])

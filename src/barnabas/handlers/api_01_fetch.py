@@ -21,7 +21,7 @@ Versions
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.logger import Logger
@@ -90,7 +90,10 @@ def handle(context: RequestContext, request: messages.FetchRequest) -> messages.
             fetch = _SessionlessFetch(
                 context, params, asked_partitions(request.topics, FetchPartition, with_ids=with_ids).values()
             )
-    context.services.replicas.fetch(params, fetch.readable, fetch.respond, context.connection)
+    respond: Callable[[FetchOutcome], None] = fetch.respond
+    if context.log_entry is not None:
+        respond = context.log_entry.telling(fetch.readable, respond)
+    context.services.replicas.fetch(params, fetch.readable, respond, context.connection)
     return None
 
 
@@ -176,12 +179,12 @@ class _SessionlessFetch:
         session_id: int,
     ) -> None:
         """Answer for these partitions and for those in `failed`."""
-        if not self.failed and self.context.api_version in PLAIN_RESPONSE_VERSIONS:
+        context = self.context
+        if not self.failed and context.api_version in PLAIN_RESPONSE_VERSIONS and context.log_entry is None:
             if len(results) == 1 and _is_plain(results[0]):
                 self._respond_plain(partitions[0], results[0], session_id)
                 return
             if not results:
-                context = self.context
                 context.respond_parts(
                     empty_response(context.api_version, context.response_prefix(), session_id)
                 )

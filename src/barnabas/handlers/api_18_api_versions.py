@@ -14,6 +14,7 @@ Versions
 from __future__ import annotations
 
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.handlers.client_information import ClientInformation
 from barnabas.handlers.request import RequestContext
 from barnabas.metadata.formatting import KRAFT_VERSION
 from barnabas.protocol import messages
@@ -53,6 +54,10 @@ def handle(context: RequestContext, request: messages.ApiVersionsRequest) -> mes
         raise ApiError(ErrorCode.INVALID_REQUEST, "a client expects a cluster and a node, or neither")
     if version >= _FIRST_WITH_EXPECTED_NODE and _expects_another(context, request):
         raise ApiError(ErrorCode.REBOOTSTRAP_REQUIRED)
+    if version >= _FIRST_WITH_SOFTWARE:
+        context.connection.context = ClientInformation(
+            request.client_software_name, request.client_software_version
+        )
     response = _served_apis(context)
     if version >= _FIRST_WITH_SOFTWARE:
         _add_features(response, context, version)

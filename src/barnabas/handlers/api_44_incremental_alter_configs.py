@@ -74,6 +74,7 @@ def _alter_loggers(
         )
     except ApiError as error:
         return error
+    context.services.request_log.refresh()
     return ApiError(ErrorCode.NONE)
 
 

@@ -1,24 +1,49 @@
 """The broker's loggers as configs: which there are, at which level, and changing that (KIP-412).
 
-Logger names are this broker's own, its Python modules, under Kafka's level names. Loggers belong to the
-process, so brokers that share one share them, as they do in a JVM. Nothing is remembered over a restart.
+Logger names are this broker's own, its Python modules, under Kafka's level names; only the request log has
+Kafka's name. Loggers belong to the process, so brokers that share one share them, as they do in a JVM.
+Nothing is remembered over a restart.
+
+The names stand in a table, since modules are imported when they are needed: a level must be settable before.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.base.logger import Logger, before_first_line
+from barnabas.base.logger import before_first_line
+from barnabas.handlers.request_log import LOGGER_NAME
 from barnabas.metadata.config_changes import ConfigAlteration, ConfigOperation
 
 if TYPE_CHECKING:
     import logging
 
 ROOT: Final = "root"
-_OURS: Final = "barnabas"
+MODULES: Final = (
+    "barnabas.handlers.api_01_fetch",
+    "barnabas.handlers.dispatch",
+    "barnabas.handlers.local_commands",
+    "barnabas.handlers.request",
+    "barnabas.handlers.request_log",
+    "barnabas.metadata.metadata_log",
+    "barnabas.net.connection",
+    "barnabas.net.reactor",
+    "barnabas.replica.hosted_partitions",
+    "barnabas.server.broker",
+    "barnabas.server.settings",
+    "barnabas.storage.deletions",
+    "barnabas.storage.directory_checkpoints",
+    "barnabas.storage.durable_logs",
+    "barnabas.storage.flush_scheduler",
+    "barnabas.storage.log_manager",
+    "barnabas.storage.producer_state",
+    "barnabas.storage.recovery",
+    "barnabas.storage.retention",
+)
+"""Every module of the broker that logs."""
+
 _LEVELS: Final = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40, "FATAL": 50}
 """Kafka's names for the numbers of `logging`, which has no TRACE of its own."""
 _NOT_SET: Final = 0
@@ -66,12 +91,11 @@ def _nothing() -> None:
 
 
 def _known() -> set[str]:
-    """Return the modules that log, and the packages above them."""
-    found = {_OURS}
-    for name, module in list(sys.modules.items()):
-        if name.startswith(f"{_OURS}.") and any(isinstance(one, Logger) for one in vars(module).values()):
-            parts = name.split(".")
-            found.update(".".join(parts[:end]) for end in range(2, len(parts) + 1))
+    """Return the modules that log, the packages above them, and the request log."""
+    found = {LOGGER_NAME}
+    for name in MODULES:
+        parts = name.split(".")
+        found.update(".".join(parts[:end]) for end in range(1, len(parts) + 1))
     return found
 
 

@@ -13,6 +13,8 @@ from barnabas.base.logger import Logger
 from barnabas.handlers import api_18_api_versions
 from barnabas.handlers.api_01_fetch import closes_session
 from barnabas.handlers.request import RequestContext
+from barnabas.handlers.request_log import RequestLogEntry
+from barnabas.handlers.request_times import RequestTimes, RequestTimesStatistics
 from barnabas.handlers.routes import ROUTES, Route
 from barnabas.handlers.services import Services
 from barnabas.protocol import frames, messages
@@ -32,7 +34,7 @@ class Dispatcher:
             part of what the broker registers.
     """
 
-    __slots__ = ("_complete_parked_fetches", "services")
+    __slots__ = ("_complete_parked_fetches", "_times", "services")
 
     services: Services
 
@@ -43,9 +45,11 @@ class Dispatcher:
                 has it answered at once (F33); False waits for it, as Apache Kafka does.
         """
         self._complete_parked_fetches = complete_parked_fetches
+        self._times: dict[tuple[int, int], RequestTimes] = {}
 
-    def connection_opened(self, connection: "Connection") -> None:
-        """Nothing is kept per connection."""
+    def connection_opened(self, connection: "Connection") -> None:  # noqa: ARG002
+        """Nothing is kept here; what the client says of itself comes later (`client_information`)."""
+        self.services.request_log.refresh()
 
     def connection_closed(self, connection: "Connection") -> None:
         """Drop what is parked for a connection that is gone (F31)."""
@@ -64,7 +68,8 @@ class Dispatcher:
         route = ROUTES.get(api_key)
         if route is None:
             raise ProtocolError(f"api key {api_key} is not served")
-        context = RequestContext(services, connection, route.spec, header, received_us)
+        times = self._times.get((api_key, api_version)) or self._times_of(route, api_version)
+        context = RequestContext(services, connection, route.spec, header, received_us, times)
         if api_version not in route.versions:
             if api_key != ApiKey.API_VERSIONS:
                 raise ProtocolError(f"{route.spec.name} v{api_version} is not served")
@@ -72,9 +77,22 @@ class Dispatcher:
             context.respond(api_18_api_versions.unsupported_version(context))
             return
         request = route.request.decode(frame, api_version, body_offset)
+        if services.request_log.on:
+            context.log_entry = RequestLogEntry(services.request_log, request, api_version)
         response = _answer(route, context, request)
         if response is not None:
             context.respond(response)
+        elif connection.request_in_hand:
+            context.parked_us = services.clock.monotonic_us()
+
+    def statistics(self) -> list[RequestTimesStatistics]:
+        """Return the times of all requests so far, by API and version."""
+        return [times.statistics() for _, times in sorted(self._times.items())]
+
+    def _times_of(self, route: Route, api_version: int) -> RequestTimes:
+        """Make the counters of an API and version; those that are not served share one."""
+        version = api_version if api_version in route.versions else -1
+        return self._times.setdefault((route.spec.key, version), RequestTimes(route.spec.key, version))
 
     def request_waiting(self, connection: "Connection", frame: memoryview) -> None:
         """Another request arrived behind one in hand: answer a parked fetch, unless a fetch follows it.

@@ -1,16 +1,19 @@
 """One request in hand: who asked, in which version, and the way its answer goes back.
 
 A handler returns its response, or keeps the context and calls `respond` later. Either way the answer
-passes through here, so that encoding, the response header and the request's times have one place.
+passes through here, so that encoding, the response header, the request's times and its line in the request
+log have one place.
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.base.logger import Logger
+from barnabas.handlers.request_times import RequestTimes, count_request
 from barnabas.protocol import frames
 
 if TYPE_CHECKING:
+    from barnabas.handlers.request_log import RequestLogEntry
     from barnabas.handlers.services import Services
     from barnabas.net.connection import Connection
     from barnabas.net.contracts import Part
@@ -26,6 +29,10 @@ class RequestContext:
         api_version: within the versions served.
         client_id: empty when the client sent none.
         received_us: monotonic time when the whole frame was there.
+        parked_us: monotonic time when its handler was done with it for now; 0 when it answered at once.
+        times: where its times are counted.
+        log_entry: what the request log will say of it; None unless that is on. A handler that encodes its
+            answer itself leaves that be while it is not None, since the log shows messages.
     """
 
     __slots__ = (
@@ -33,24 +40,31 @@ class RequestContext:
         "client_id",
         "connection",
         "correlation_id",
+        "log_entry",
+        "parked_us",
         "received_us",
         "services",
         "spec",
+        "times",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - keywords cost a third more, for every request
         self,
         services: "Services",
         connection: "Connection",
         spec: "ApiSpec",
         header: frames.RequestHeader,
         received_us: int,
+        times: RequestTimes,
     ) -> None:
         self.services = services
         self.connection = connection
         self.spec = spec
         _, self.api_version, self.correlation_id, self.client_id, _ = header
         self.received_us = received_us
+        self.parked_us = 0
+        self.times = times
+        self.log_entry: RequestLogEntry | None = None
 
     def respond(self, response: "Message") -> None:
         """Encode and send; slices in the response belong to the connection from here on.
@@ -59,13 +73,15 @@ class RequestContext:
         since this is also called from within the wake-up of many waiting requests.
         """
         try:
+            if self.log_entry is not None:
+                self.log_entry.answered(response)
             prefix = frames.response_prefix(self.spec.key, self.api_version, self.correlation_id)
             parts = response.encode_parts(self.api_version, prefix)
         except Exception:
             _log.exception("fault while encoding the answer to %s", self)
             self.connection.close("the answer could not be encoded")
             return
-        self.connection.respond(parts)
+        self.respond_parts(parts)
 
     def response_prefix(self) -> bytes:
         """Return the response's header, for `respond_parts`."""
@@ -73,16 +89,31 @@ class RequestContext:
 
     def respond_parts(self, parts: "Sequence[Part]") -> None:
         """Send a whole response that the handler has encoded itself, header first."""
-        self.connection.respond(parts)
+        now_us = self.services.clock.monotonic_us
+        responded_us = now_us()
+        if self.connection.respond(parts) is False:
+            self.connection.when_sent(lambda: self._ended(responded_us, now_us()))
+        elif self.log_entry is None:
+            count_request(self.times, self.received_us, self.parked_us, responded_us, now_us())
+        else:
+            self._ended(responded_us, now_us())
 
     def respond_encoded(self, body: bytes) -> None:
         """Send a response whose body the handler has made itself, in this request's version."""
-        prefix = frames.response_prefix(self.spec.key, self.api_version, self.correlation_id)
-        self.connection.respond([prefix, body])
+        if self.log_entry is not None:
+            self.log_entry.answered_encoded(self.spec.response, body)
+        self.respond_parts([self.response_prefix(), body])
 
     def respond_nothing(self) -> None:
         """End a request that gets no answer (acks=0)."""
+        now_us = self.services.clock.monotonic_us()
         self.connection.complete_without_response()
+        self._ended(now_us, now_us)
+
+    def _ended(self, responded_us: int, sent_us: int) -> None:
+        count_request(self.times, self.received_us, self.parked_us, responded_us, sent_us)
+        if self.log_entry is not None:
+            self.log_entry.write(self, responded_us, sent_us)
 
     def __str__(self) -> str:
         return (

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from barnabas.base.dataclass import dataclass, field
+from barnabas.handlers.request_log import RequestLog
 
 if TYPE_CHECKING:
     from barnabas.base.clock import Clock
@@ -38,6 +39,7 @@ class Services:
         rack: `broker.rack`, None when unset.
         advertised: where clients are told to connect, by the name of the listener they came in on.
         advertised_apis: api key -> versions that ApiVersions tells.
+        request_log: off unless it is asked for.
     """
 
     cluster_id: str
@@ -53,3 +55,4 @@ class Services:
     settings: HandlerSettings
     advertised_apis: Mapping[int, range]
     advertised: dict[str, Endpoint] = field(default_factory=dict)
+    request_log: RequestLog = field(default_factory=RequestLog)

@@ -36,6 +36,9 @@ OWN_ROWS: Final[tuple[DefinitionRow, ...]] = (
     ("fetch.mode", "STRING", "auto", "LOW", "in auto,heap,zero_copy", "own"),
     ("fetch.tls.read.bytes", "INT", "65536", "LOW", "1024..131072", "own"),
     ("ssl.handshake.timeout.ms", "INT", "10000", "LOW", "1..", "own"),
+    ("metrics.listener", "STRING", None, "LOW", "", "own"),
+    ("request.log.file", "STRING", None, "LOW", "", "own"),
+    ("request.log.file.max.bytes", "LONG", "268435456", "LOW", "1048576..", "own"),
 )
 """Configs of this broker that Apache Kafka does not have."""
 

@@ -143,6 +143,7 @@ MORE_BROKER_DOCS: Final[dict[str, str]] = {
     "failed directory.",
     "log.initial.task.delay.ms": "Wait after a start before the chores of logs begin; for tests.",
     "metric.reporters": "Classes that report metrics.",
+    "metrics.listener": "HOST:PORT at which a process of its own serves /metrics and /health over HTTP.",
     "metrics.num.samples": "Samples kept for metrics.",
     "metrics.recording.level": "Which metrics are recorded: INFO, DEBUG or TRACE.",
     "metrics.sample.window.ms": "Length of a sample for metrics.",
@@ -198,9 +199,9 @@ MORE_BROKER_DOCS: Final[dict[str, str]] = {
     "remote.log.storage.manager.class.path": "Where that class is loaded from.",
     "remote.log.storage.manager.impl.prefix": "What names of that class's own configs begin with.",
     "remote.log.storage.system.enable": "Whether tiered storage is on.",
-    "replica.fetch.backoff.ms": "Rest of a follower after an error.",
     "replica.alter.log.dirs.io.max.bytes.per.second": "Bytes per second at which replicas move between log "
     "directories.",
+    "replica.fetch.backoff.ms": "Rest of a follower after an error.",
     "replica.fetch.max.bytes": "Bytes of one partition a follower asks for; a larger first batch is "
     "sent all the same.",
     "replica.fetch.min.bytes": "Bytes a follower waits for.",

@@ -17,7 +17,7 @@ peer is gone, and what is parked for it is dropped at once (F31, F33).
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from select import EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLRDHUP
 from struct import Struct
@@ -118,6 +118,7 @@ class Connection:
         "_peer_half_closed",
         "_pumping",
         "_reader",
+        "_sent",
         "_state",
         "_told_waiting",
         "active_ms",
@@ -168,6 +169,7 @@ class Connection:
         self._reader: FrameReader | None = None
         self._frames: deque[memoryview] | None = None  # whole requests not delivered; never empty
         self._output: OutputQueue | None = None  # never empty, save while corked
+        self._sent: list[Callable[[], None]] | None = None  # to be called when _output is empty
         self._interest = READ_INTEREST
         self._pumping = False  # _pump is on the stack
         self._corked = False  # more requests follow at once: gather their answers
@@ -212,7 +214,7 @@ class Connection:
     def state(self) -> ConnectionState:
         return self._state
 
-    def respond(self, parts: Sequence[Part]) -> None:
+    def respond(self, parts: Sequence[Part]) -> bool:
         """Answer the request in hand; the length is put in front.
 
         The slices among the parts are released when they are out, and in every other case too. On a
@@ -220,13 +222,15 @@ class Connection:
 
         Args:
             parts: the answer's bytes in order, at most 2 GiB.
+        Returns:
+            Whether nothing waits to be sent: the socket has it all, or will never get it.
         Raises:
             RuntimeError: no request is in hand.
         """
         if not self.request_in_hand:
             _release(parts)
             if self._state is ConnectionState.CLOSED:
-                return
+                return True
             raise RuntimeError(f"{self.id}: answered without a request in hand")
         self.request_in_hand = False
         length = 0
@@ -252,6 +256,16 @@ class Connection:
             self._send_copied(length, parts)
         if self._frames is not None or self._loop.is_stopping:
             self._go_on()
+        return self._output is None
+
+    def when_sent(self, callback: Callable[[], None]) -> None:
+        """Call once when nothing waits to be sent any more; never when the connection dies before.
+
+        For an answer that `respond` returned False for. Answers of one connection may be told of together.
+        """
+        if self._sent is None:
+            self._sent = []
+        self._sent.append(callback)
 
     def complete_without_response(self) -> None:
         """Be done with the request in hand and send nothing (acks=0).
@@ -275,6 +289,7 @@ class Connection:
         self._become(ConnectionState.CLOSED)
         log.debug("Closing connection %s: %s", self.id, reason)
         self.request_in_hand = False
+        self._sent = None
         self._drop_input()
         if self._output is not None:
             self._output.discard()
@@ -679,6 +694,10 @@ class Connection:
             self.active_ms = self._loop.now_ms
         if progress is Progress.DONE:
             self._output = None
+            if self._sent is not None:
+                sent_answers, self._sent = self._sent, None
+                for callback in sent_answers:
+                    callback()
         elif progress is Progress.YIELDED:
             self._ask_for_turn()
         return progress

@@ -2,6 +2,9 @@
 
 from barnabas.net.listener_config import ConnectionLimits
 
+LOCAL_PEER = ""
+"""The address of who comes by a socket in the file system: a tool of the broker's own user, never counted."""
+
 
 class ConnectionCounts:
     """Counts of one loop's connections.
@@ -30,6 +33,8 @@ class ConnectionCounts:
 
     def admit(self, address: str) -> bool:
         """Count a connection unless its address has as many as it may."""
+        if address == LOCAL_PEER:
+            return True
         count = self._per_ip.get(address, 0)
         if count >= self.limits.per_ip(address):
             self.refused_per_ip += 1
@@ -40,6 +45,8 @@ class ConnectionCounts:
 
     def release(self, address: str) -> None:
         """Uncount a closed one."""
+        if address == LOCAL_PEER:
+            return
         self.total -= 1
         count = self._per_ip[address] - 1
         if count:

@@ -58,6 +58,7 @@ class Listener:
 
     Attributes:
         host, port: what it is bound to; the port is the real one when 0 was asked for.
+        is_local: whether it serves this machine's tools, beside the limits for clients.
         is_polled: whether the loop waits for its connections; kept by the loop.
     """
 
@@ -68,6 +69,7 @@ class Listener:
         "fd",
         "handler",
         "host",
+        "is_local",
         "is_polled",
         "max_connections",
         "port",
@@ -86,6 +88,7 @@ class Listener:
         self.traffic = ListenerTraffic(config)
         self.accepted = 0
         self.is_polled = False
+        self.is_local = False
         self.max_connections = config.max_connections
         if config.tls is not None:
             from barnabas.net.tls_context import ListenerTls  # noqa: PLC0415 - ssl costs plain starts 5 ms
@@ -145,8 +148,13 @@ class Listener:
         )
 
 
-def plain_address(address: tuple[str, int] | tuple[str, int, int, int]) -> tuple[str, int]:
-    """Return host and port; an IPv4 peer of a dual-stack listener gets its IPv4 address."""
+def plain_address(address: str | tuple[str, int] | tuple[str, int, int, int]) -> tuple[str, int]:
+    """Return host and port; an IPv4 peer of a dual-stack listener gets its IPv4 address.
+
+    What comes by a socket in the file system has a path, or nothing, for its host, and no port.
+    """
+    if isinstance(address, str):
+        return address, 0
     host = address[0]
     if host.startswith("::ffff:") and "." in host:
         host = host[len("::ffff:") :]

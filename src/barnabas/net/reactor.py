@@ -122,7 +122,10 @@ class Reactor:
         Raises:
             ListenError: it cannot be bound.
         """
-        listener = Listener(config, handler)
+        return self.add_listener(Listener(config, handler))
+
+    def add_listener(self, listener: Listener) -> Listener:
+        """Take connections of a listener that is bound."""
         if listener.traffic.tls is not None and self._handshakes is None:
             from barnabas.net.handshakes import Handshakes  # noqa: PLC0415 - ssl costs plain starts 5 ms
 
@@ -359,7 +362,7 @@ class Reactor:
         """Poll each listener that may take a connection, and no other."""
         paused = self._counts.is_full or self._accept_timer is not None
         for listener in self._listeners.values():
-            wanted = not paused and not listener.is_full
+            wanted = (not paused or listener.is_local) and not listener.is_full
             if wanted and not listener.is_polled:
                 self._epoll.register(listener.fd, select.EPOLLIN)
             elif listener.is_polled and not wanted:
@@ -369,7 +372,7 @@ class Reactor:
     def _accept(self, listener: Listener) -> None:
         """Take the waiting connections of a listener, up to the turn's share and the limits."""
         for _ in range(ACCEPTS_PER_TURN_MAX):
-            if self._counts.is_full or listener.is_full:
+            if (self._counts.is_full and not listener.is_local) or listener.is_full:
                 self._poll_listeners()
                 return
             try:

@@ -98,6 +98,7 @@ class FetchReader:
                 if partition is None or request.topic_id not in (partition.topic_id, NULL_UUID):
                     result = FetchPartitionResult(self._lookup_error(request, partition))
                 else:
+                    partition.traffic.fetches += 1
                     try:
                         if is_plain:
                             result = partition.read(request, params, max_bytes, records_bytes == 0)

@@ -50,6 +50,7 @@ from barnabas.replica.offset_requests import (
     ListOffsetsResult,
 )
 from barnabas.replica.partition import LATEST_PRODUCE_VERSION, Partition
+from barnabas.replica.partition_traffic import count_out
 from barnabas.replica.produce import (
     INTERNAL_TOPICS,
     LOG_START_UNTOLD,
@@ -72,21 +73,23 @@ _CLIENT: Final = AppendOrigin.CLIENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicaManagerStatistics:
-    """Gauges and counters for metrics and the web page.
+class WaitingStatistics:
+    """What waits, and how often a fetch was answered for each reason (F46)."""
 
-    Attributes:
-        fetches_by_reason: how often a fetch was answered for each reason (F46).
-    """
+    fetches_by_reason: dict[FetchReason, int]
+    fetch_purgatory: PurgatoryStatistics
+    produce_purgatory: PurgatoryStatistics
+    delete_records_purgatory: PurgatoryStatistics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaManagerStatistics:
+    """Gauges of the partitions."""
 
     partition_count: int
     leader_count: int
     offline_partition_count: int
     under_min_isr_partition_count: int
-    fetches_by_reason: dict[FetchReason, int]
-    fetch_purgatory: PurgatoryStatistics
-    produce_purgatory: PurgatoryStatistics
-    delete_records_purgatory: PurgatoryStatistics
 
 
 class ReplicaManager:
@@ -186,13 +189,18 @@ class ReplicaManager:
         self.checkpoint_high_watermarks()
 
     def statistics(self) -> ReplicaManagerStatistics:
-        """Return gauges and counters; walks the partitions."""
+        """Return gauges; walks the partitions."""
         leading = [partition for partition in self.partitions if partition.is_leader]
         return ReplicaManagerStatistics(
             partition_count=len(self.partitions),
             leader_count=len(leading),
             offline_partition_count=self.partitions.offline_count,
             under_min_isr_partition_count=sum(len(p.isr) < p.min_insync_replicas for p in leading),
+        )
+
+    def waiting_statistics(self) -> WaitingStatistics:
+        """Return what waits and why fetches were answered; costs the same however many partitions there are."""
+        return WaitingStatistics(
             fetches_by_reason=dict(self._fetch_reasons),
             fetch_purgatory=self._fetches.statistics(),
             produce_purgatory=self._produces.statistics(),
@@ -268,6 +276,8 @@ class ReplicaManager:
             self._park(params, partitions, results, respond, owner)
             return
         self._fetch_reasons[reason] += 1
+        if records_bytes:
+            count_out(self.partitions.by_name, partitions, results)
         respond(FetchOutcome(results, reason, records_bytes))
 
     def _park(
@@ -297,9 +307,7 @@ class ReplicaManager:
     def _answer_parked_fetch(self, operation: DelayedFetch, reason: FetchReason) -> None:
         self._fetch_reasons[reason] += 1
         try:
-            results, records_bytes, _ = self.reader.read(
-                operation.params, operation.requests, is_first=False
-            )
+            results, records_bytes, _ = self.reader.read(operation.params, operation.requests, is_first=False)
         except Exception:
             # A fault of ours, for the loop to report; but no request stands behind this call any more that
             # dispatch could answer, and a consumer left without an answer would wait for ever.
@@ -308,6 +316,8 @@ class ReplicaManager:
                 FetchOutcome(failed, reason, 0, operation.parked_us, self._clock.monotonic_us())
             )
             raise
+        if records_bytes:
+            count_out(self.partitions.by_name, operation.requests, results)
         operation.respond(
             FetchOutcome(results, reason, records_bytes, operation.parked_us, self._clock.monotonic_us())
         )
@@ -384,6 +394,7 @@ class ReplicaManager:
             request_version=request_version,
             now_ms=self._clock.wall_ms(),
         )
+        partition.traffic.appended(info)
         self._wake(partition, high_watermark_moved=moved)
         return (
             AppendPartitionResult(
@@ -402,6 +413,9 @@ class ReplicaManager:
         if partition is not None and error.code not in LOG_START_UNTOLD:
             # A producer whose sequence is refused learns from it whether its records are merely gone.
             result.log_start_offset = partition.log.log_start_offset
+            partition.traffic.failed_produces += 1
+        if partition is not None:
+            partition.traffic.produces += 1
         if isinstance(error, RecordsRejectedError):
             result.record_errors = error.record_errors
         if error.code is ErrorCode.NOT_LEADER_OR_FOLLOWER:

@@ -23,6 +23,7 @@ from barnabas.replica.fetch import (
 )
 from barnabas.replica.follower_state import FollowerState
 from barnabas.replica.partition_state import TRANSITIONS, PartitionState, state_error
+from barnabas.replica.partition_traffic import PartitionTraffic
 from barnabas.replica.validation_rules import validation_rules
 from barnabas.storage.append_info import AppendInfo
 from barnabas.storage.batch_validation import ValidationRules, validate_produced_records
@@ -86,6 +87,7 @@ class Partition:
         "state",
         "topic",
         "topic_id",
+        "traffic",
     )
 
     def __init__(
@@ -111,8 +113,9 @@ class Partition:
         self.replicas: tuple[int, ...] = ()
         self.isr: tuple[int, ...] = ()
         self.followers: dict[int, FollowerState] = {}
-        self._rules_config: LogConfig = log.config
-        self._rules: ValidationRules = validation_rules(log.config)
+        self.traffic = PartitionTraffic()
+        self._rules_config: LogConfig | None = None  # most of many partitions are never appended to
+        self._rules: ValidationRules
         self._high_watermark = LogOffsetMetadata(
             min(max(high_watermark, log.log_start_offset), log.log_end_offset)
         )

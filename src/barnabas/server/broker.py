@@ -21,7 +21,9 @@ from barnabas.base.worker import Worker
 from barnabas.base.worker_pool import WorkerPool
 from barnabas.coordinator.producer_ids import ProducerIds
 from barnabas.handlers.dispatch import Dispatcher
+from barnabas.handlers.local_commands import LocalCommands, LocalServices
 from barnabas.handlers.fetch_session_cache import FetchSessionCache
+from barnabas.handlers.request_log import RequestLog
 from barnabas.handlers.routes import ROUTES
 from barnabas.handlers.services import Services
 from barnabas.metadata.config_definitions import ConfigError
@@ -32,6 +34,7 @@ from barnabas.metadata.metadata_log import MetadataLog
 from barnabas.metadata.records import MetadataError
 from barnabas.metadata.topic_configs import LogConfigs
 from barnabas.net.listener import Listener, ListenError
+from barnabas.net.local_listener import SOCKET_FILE, LocalListener
 from barnabas.net.reactor import Reactor
 from barnabas.net.tls_config import TlsConfigError
 from barnabas.replica.manager import ReplicaManager
@@ -80,6 +83,11 @@ class Broker:
         self._readers: WorkerPool | None = None
         self._cold_reads = self._make_cold_reads()
         self._reactor.cold_reads = self._cold_reads
+        self._request_log = RequestLog(
+            self._reactor.call_at_turn_end,
+            path=settings.text("request.log.file"),
+            max_bytes=settings.integer("request.log.file.max.bytes"),
+        )
         self._dispatcher = Dispatcher(
             complete_parked_fetches=settings.text("connections.parked.fetch") == "complete"
         )
@@ -241,9 +249,33 @@ class Broker:
             settings=configs.handler_settings(settings),
             advertised_apis={key: route.advertised for key, route in ROUTES.items()},
             advertised=told,
+            request_log=self._request_log,
         )
         self._reactor.add_stopping_hook(self._replicas.shutdown)
+        self._listen_locally()
         self._schedule_chores()
+
+    def _listen_locally(self) -> None:
+        """Let tools on this machine ask; a broker that they cannot ask serves its clients all the same."""
+        if not isinstance(self._disk, OsDisk):
+            return  # a simulated disk has no place for a socket
+        commands = LocalCommands()
+        commands.local = LocalServices(
+            services=self._dispatcher.services,
+            reactor=self._reactor,
+            timers=self._wheel,
+            dispatcher=self._dispatcher,
+            cold_reads=self._cold_reads,
+        )
+        try:
+            self._reactor.add_listener(LocalListener(self.local_socket_path, commands))
+        except ListenError as error:
+            _log.warning("%s; tools cannot ask this broker about itself", error)
+
+    @property
+    def local_socket_path(self) -> str:
+        """Where tools on this machine ask the broker about itself."""
+        return f"{os.path.abspath(self._settings.log_dirs[0])}/{SOCKET_FILE}"
 
     def _advertise(self) -> dict[str, Endpoint]:
         told = {}
@@ -345,6 +377,7 @@ class Broker:
         self._reactor.stop(0 if now else STOP_DEADLINE_MS)
 
     def _shut_down(self) -> bool:
+        self._request_log.close()
         self._worker.close()
         if self._readers is not None and self._cold_reads is not None:
             self._readers.close()

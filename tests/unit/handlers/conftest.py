@@ -26,6 +26,8 @@ class FakeConnection:
         self.id = "127.0.0.1:9092-127.0.0.1:50000-1"
         self.listener_name = "PLAINTEXT"
         self.peer_host = "127.0.0.1"
+        self.request_in_hand = False
+        self.context: Any = None
         self.sent: list[list[Any]] = []
         self.completed_without_response = 0
         self.closed: str | None = None

@@ -443,6 +443,7 @@ class Held:
     def __init__(self, reader):
         self.services = reader.services
         self.api_version = reader.version
+        self.log_entry = None
         self.answer = None
 
     def respond(self, response):

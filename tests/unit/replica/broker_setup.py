@@ -234,7 +234,7 @@ class Broker:
 
     @property
     def parked(self) -> int:
-        return self.manager.statistics().fetch_purgatory.num_delayed_operations
+        return self.manager.waiting_statistics().fetch_purgatory.num_delayed_operations
 
 
 def fetch_params(

@@ -137,7 +137,7 @@ def test_f31_a_producer_that_leaves_while_waiting_hears_nothing() -> None:
     follow(broker, 1)
     broker.pass_ms(5_000)
     assert outcomes == []
-    assert broker.manager.statistics().produce_purgatory.num_delayed_operations == 0
+    assert broker.manager.waiting_statistics().produce_purgatory.num_delayed_operations == 0
 
 
 def test_results_are_per_partition_and_in_request_order() -> None:

@@ -52,11 +52,11 @@ def test_f25_any_of_several_partitions_wakes() -> None:
     for woken in range(3):
         broker = Broker(3)
         outcomes = broker.fetch(ask(0, 0), ask(0, 1), ask(0, 2))
-        assert broker.manager.statistics().fetch_purgatory.purgatory_size == 3
+        assert broker.manager.waiting_statistics().fetch_purgatory.purgatory_size == 3
         broker.append(woken)
         sizes = [0 if r.records is None else r.records.length for r in the_one(outcomes).results]
         assert sizes == [BATCH_BYTES if number == woken else 0 for number in range(3)]
-        assert broker.manager.statistics().fetch_purgatory.purgatory_size == 0
+        assert broker.manager.waiting_statistics().fetch_purgatory.purgatory_size == 0
 
 
 def test_f26_bytes_are_counted_across_partitions_and_capped_for_each() -> None:
