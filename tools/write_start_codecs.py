@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
 from barnabas.protocol import schema  # noqa: E402
-from barnabas.protocol.compiler import class_source, codec_source  # noqa: E402
+from barnabas.protocol.message_source import class_source, codec_source  # noqa: E402
 
 TARGET = ROOT / "src" / "barnabas" / "protocol" / "start_codecs.py"
 
