@@ -264,8 +264,10 @@ class OverlayFile:
         return self.read_into(position, buffer)
 
     def is_cached(self, position: int, length: int) -> bool:
-        """Whether a range is there at all."""
-        return position + length <= self.size()
+        """As the file below says, unless it was changed: what was written here is in memory."""
+        if self._content.is_changed or self._content.below is None:
+            return position + length <= self.size()
+        return self._content.below.is_cached(position, length)
 
     def bring_in(self, position: int, length: int) -> int:
         return len(self.read_at(position, length))
