@@ -19,6 +19,7 @@ _COMMANDS = {
     "configs": ("barnabas.cli.configs", "List, describe and alter configuration."),
     "consume": ("barnabas.cli.consume", "Read records of a topic."),
     "dump-log": ("barnabas.cli.dump_log", "Show and check the files of a log."),
+    "explain": ("barnabas.cli.explain", "Tell step by step how a request would be answered."),
     "produce": ("barnabas.cli.produce", "Write records to a topic."),
     "serve": ("barnabas.cli.serve_command", "Run a broker."),
     "topics": ("barnabas.cli.topics", "List, create, describe, alter and delete topics."),

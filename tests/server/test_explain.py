@@ -1,0 +1,301 @@
+"""`barnabas explain fetch` against what a real Fetch gets: a running broker, its files, what a crash left."""
+
+import hashlib
+import json
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from barnabas.base.clock import SystemClock
+from barnabas.base.disk import OsDisk
+from barnabas.base.entropy import SystemEntropy
+from barnabas.handlers.explain_fetch import FetchQuestion, explain
+from barnabas.net.local_client import CommandError, ask, socket_path
+from barnabas.protocol import messages
+from barnabas.server.directory_view import view_partition
+from barnabas.server.settings import load_settings
+from tests.broker import BarnabasBroker
+from tools.fetch_client import FETCH_VERSION, FetchClient, batch_of
+
+pytestmark = pytest.mark.xdist_group("explain")
+
+ROOT = Path(__file__).resolve().parents[2]
+TOPIC = "orders"
+SITUATIONS = 120
+SMALL = {"internal.segment.bytes": "6000", "index.interval.bytes": "400"}
+
+
+def produce_orders(client: FetchClient, batches: int, seed: int = 1) -> bytes:
+    rng = random.Random(seed)
+    topic_id = client.create_topic(TOPIC, SMALL)
+    for _ in range(batches):
+        client.produce(TOPIC, batch_of(rng.randint(1, 8), rng.choice([5, 60, 200])))
+    return topic_id
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BarnabasBroker]:
+    with BarnabasBroker(tmp_path_factory.mktemp("explain")) as started:
+        with FetchClient(started.bootstrap, "setup") as client:
+            produce_orders(client, 90)
+        yield started
+
+
+@pytest.fixture
+def client(broker: BarnabasBroker) -> Iterator[FetchClient]:
+    with FetchClient(broker.bootstrap, "test") as connected:
+        yield connected
+
+
+def topic_id_of(client: FetchClient) -> bytes:
+    asked = messages.MetadataRequest(topics=[messages.MetadataRequestMetadataRequestTopic(name=TOPIC)])
+    return bytes(client.ask(asked, 12).topics[0].topic_id)
+
+
+def end_of(client: FetchClient, topic_id: bytes) -> int:
+    answer = fetch(client, topic_id, FetchQuestion(topic=TOPIC, partition=0, offset=0, max_wait_ms=0))
+    return int(answer.responses[0].partitions[0].high_watermark)
+
+
+def fetch(client: FetchClient, topic_id: bytes, question: FetchQuestion) -> messages.FetchResponse:
+    """Ask over the wire what the question describes."""
+    version = question.version
+    partition = messages.FetchRequestFetchPartition(
+        partition=question.partition,
+        fetch_offset=question.offset,
+        partition_max_bytes=question.partition_max_bytes,
+        current_leader_epoch=question.leader_epoch,
+        last_fetched_epoch=question.last_fetched_epoch,
+    )
+    topic = messages.FetchRequestFetchTopic(partitions=[partition])
+    if version >= 13:
+        topic.topic_id = topic_id
+    else:
+        topic.topic = question.topic
+    request = messages.FetchRequest(
+        max_wait_ms=question.max_wait_ms,
+        min_bytes=question.min_bytes,
+        max_bytes=question.max_bytes,
+        isolation_level=int(question.read_committed),
+        session_id=question.session[0],
+        session_epoch=question.session[1],
+        topics=[topic],
+    )
+    answer: messages.FetchResponse = client.ask(request, version)
+    return answer
+
+
+def random_question(rng: random.Random, end: int) -> FetchQuestion:
+    version = rng.randint(4, FETCH_VERSION)
+    options: dict[str, Any] = {
+        "version": version,
+        "offset": rng.choice([rng.randint(-1, end + 1), rng.randint(0, end)]),
+        "max_bytes": rng.choice([1, 700, 1 << 20]),
+        "partition_max_bytes": rng.choice([1, 90, 900, 1 << 20]),
+        "min_bytes": rng.choice([0, 1, 1, 4000]),
+        "max_wait_ms": rng.choice([0, 5]),
+        "read_committed": rng.random() < 0.3,
+    }
+    if version >= 9 and rng.random() < 0.2:
+        options["leader_epoch"] = rng.choice([0, 0, 1])
+    if version >= 12 and rng.random() < 0.2:
+        options["last_fetched_epoch"] = rng.choice([0, 3])
+    if rng.random() < 0.05:
+        options["partition"] = 4
+    return FetchQuestion(**{"topic": TOPIC, "partition": 0, **options})
+
+
+def arguments(question: FetchQuestion) -> dict[str, Any]:
+    fields = {name: getattr(question, name) for name in FetchQuestion.__slots__}
+    fields["session"] = list(question.session)
+    return fields
+
+
+def check(explained: dict[str, Any], answer: messages.FetchResponse, question: FetchQuestion) -> None:
+    """Compare an explanation with what came over the wire, record bytes and all."""
+    (partition,) = answer.responses[0].partitions
+    told = explained["answer"]
+    assert told["error_code"] == partition.error_code
+    if "high_watermark" in told:
+        assert told["high_watermark"] == partition.high_watermark
+        assert told["last_stable_offset"] == partition.last_stable_offset
+        if question.version >= 5:
+            assert told["log_start_offset"] == partition.log_start_offset
+        diverging = partition.diverging_epoch
+        assert told["diverging_epoch"] == (
+            None if diverging.epoch < 0 else [diverging.epoch, diverging.end_offset]
+        )
+    records = told["records"]
+    expected = b""
+    if records is not None:
+        with open(records["file"], "rb") as file:
+            file.seek(records["position"])
+            expected = file.read(records["length"])
+        assert len(expected) == records["length"]
+    assert bytes(partition.records) == expected
+
+
+def from_directory(directory: Path, question: FetchQuestion) -> dict[str, Any]:
+    settings = load_settings(overrides=[f"log.dirs={directory}"])
+    view = view_partition(
+        settings, question.topic, question.partition,
+        disk=OsDisk(), clock=SystemClock(), entropy=SystemEntropy(),
+    )  # fmt: skip
+    return explain(view.broker, question)
+
+
+def fingerprint(directory: Path) -> dict[str, tuple[str, int]]:
+    return {
+        str(path): (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
+        for path in directory.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_a_running_broker_explains_what_it_answers(broker: BarnabasBroker, client: FetchClient) -> None:
+    topic_id = topic_id_of(client)
+    end = end_of(client, topic_id)
+    rng = random.Random(7)
+    for _ in range(SITUATIONS):
+        question = random_question(rng, end)
+        explained = ask(socket_path(str(broker.data_dir)), "explain", {"fetch": arguments(question)})
+        check(explained, fetch(client, topic_id, question), question)
+
+
+def test_the_files_of_a_running_broker_explain_it_too(broker: BarnabasBroker, client: FetchClient) -> None:
+    topic_id = topic_id_of(client)
+    end = end_of(client, topic_id)
+    before = fingerprint(broker.data_dir)
+    rng = random.Random(8)
+    for _ in range(40):
+        question = random_question(rng, end)
+        check(from_directory(broker.data_dir, question), fetch(client, topic_id, question), question)
+    assert fingerprint(broker.data_dir) == before
+
+
+def test_f37_a_session_that_goes_on_is_told_whether_there_is_news(
+    broker: BarnabasBroker, client: FetchClient
+) -> None:
+    topic_id = topic_id_of(client)
+    end = end_of(client, topic_id)
+    path = socket_path(str(broker.data_dir))
+    opened = fetch(
+        client, topic_id, FetchQuestion(topic=TOPIC, partition=0, offset=end, max_wait_ms=0, session=(0, 0))
+    )
+    assert opened.session_id
+    nothing = FetchQuestion(
+        topic=TOPIC, partition=0, offset=end, max_wait_ms=0, session=(opened.session_id, 1)
+    )
+    for _ in range(2):  # to look changes nothing
+        explained = ask(path, "explain", {"fetch": arguments(nothing)})
+        assert explained["answer"]["in_response"] is False
+    assert fetch(client, topic_id, nothing).responses == []
+    records = FetchQuestion(topic=TOPIC, partition=0, offset=0, max_wait_ms=0, session=(opened.session_id, 2))
+    explained = ask(path, "explain", {"fetch": arguments(records)})
+    assert explained["answer"]["in_response"] is True
+    check(explained, fetch(client, topic_id, records), records)
+    stale = FetchQuestion(topic=TOPIC, partition=0, offset=0, session=(opened.session_id, 2))
+    explained = ask(path, "explain", {"fetch": arguments(stale)})
+    assert explained["answer"]["error"] == "INVALID_FETCH_SESSION_EPOCH"
+    assert fetch(client, topic_id, stale).error_code == explained["answer"]["error_code"]
+
+
+def test_looking_leaves_no_trace_in_the_broker(broker: BarnabasBroker, client: FetchClient) -> None:
+    end = end_of(client, topic_id_of(client))
+    path = socket_path(str(broker.data_dir))
+
+    def figures() -> dict[str, Any]:
+        found = ask(path, "statistics")
+        return {key: found[key] for key in ("waiting", "fetch_sessions", "partitions")}
+
+    before = figures()
+    waits = FetchQuestion(topic=TOPIC, partition=0, offset=end, min_bytes=1 << 20, max_wait_ms=60_000)
+    explained = ask(path, "explain", {"fetch": arguments(waits)})
+    assert explained["answer"]["answer"] == "park"
+    assert figures() == before
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"fetch": {"topic": TOPIC}}, "missing"),
+        ({"fetch": {"topic": TOPIC, "partition": 0, "offset": "1"}}, "offset is not of type int"),
+        ({"fetch": {"topic": TOPIC, "partition": 0, "offset": 2**70}}, "64 bits"),
+        ({"fetch": {"topic": TOPIC, "partition": 0, "offset": 1, "version": 99}}, "versions 4 to 18"),
+        ({"fetch": {"topic": TOPIC, "partition": 0, "offset": 1, "colour": 1}}, "colour"),
+        ({"fetch": {"topic": TOPIC, "partition": 0, "offset": 1, "session": [1]}}, "id and epoch"),
+        ({"fetch": {"topic": TOPIC, "partition": 0, "offset": 1, "version": 4, "session": [1, 1]}}, "since"),
+        ({"topic": TOPIC}, "under `fetch`"),
+    ],
+)  # fmt: skip
+def test_what_no_fetch_could_ask_is_refused(
+    broker: BarnabasBroker, wrong: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(CommandError, match=re.escape(words)):
+        ask(socket_path(str(broker.data_dir)), "explain", wrong)
+
+
+def run(*line: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "barnabas", "explain", "fetch", *line]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_after_a_crash_the_files_explain_what_the_next_start_serves(tmp_path: Path) -> None:
+    crashed = BarnabasBroker(tmp_path)
+    crashed.start()
+    with FetchClient(crashed.bootstrap, "setup") as client:
+        topic_id = produce_orders(client, 40)
+        end = end_of(client, topic_id)
+    crashed.kill()
+    segment = max((crashed.data_dir / f"{TOPIC}-0").glob("*.log"))
+    with segment.open("ab") as file:
+        file.write(b"\0\0\0\0\0\0\0\x07half a batch")  # a write that the crash tore
+    before = fingerprint(crashed.data_dir)
+    rng = random.Random(9)
+    questions = [random_question(rng, end) for _ in range(25)]
+    # What is told of epochs differs: the start after a crash raises the leader's.
+    questions = [q for q in questions if q.leader_epoch < 0 and q.last_fetched_epoch < 0]
+    explained = [from_directory(crashed.data_dir, question) for question in questions]
+    line = ("orders", "0", "3", "--data-dir", str(crashed.data_dir), "--output", "json")
+    looked = run(*line)
+    assert looked.returncode == 0, looked.stderr
+    document = json.loads(looked.stdout)
+    assert any("left by a crash" in note for note in document["notes"])
+    assert any("cut off" in note for note in document["notes"])
+    assert fingerprint(crashed.data_dir) == before
+    with crashed, FetchClient(crashed.bootstrap, "after") as client:
+        for question, told in zip(questions, explained, strict=True):
+            check(told, fetch(client, topic_id, question), question)
+
+
+def test_the_command_asks_the_broker_at_an_address(broker: BarnabasBroker) -> None:
+    found = run(TOPIC, "0", "3", "-b", broker.bootstrap, "--output", "json")
+    assert found.returncode == 0, found.stderr
+    document = json.loads(found.stdout)
+    assert document["source"] == {"kind": "broker", "path": str(broker.data_dir)}
+    assert document["answer"]["records"]["length"] > 0
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "words"),
+    [
+        ((TOPIC, "0", "1", "-b", "127.0.0.1:1"), 1, "--data-dir DIR explains from the files"),
+        ((TOPIC, "0", "1", "--data-dir", "/proc"), 1, "holds no metadata log"),
+        ((TOPIC, "0", "1", "--data-dir", "/nowhere/at/all"), 1, "is no directory"),
+        ((TOPIC, "0", "1", "--data-dir", "x", "-b", "localhost"), 2, "give one of them"),
+        ((TOPIC, "0", "1", "--config", "x"), 2, "--config goes with --data-dir"),
+        ((TOPIC, "0", "1", "--session", "7"), 2, "is not ID:EPOCH"),
+        ((TOPIC, "0", "1", "--version", "8", "--leader-epoch", "1", "--data-dir", "."), 2, "since version 9"),
+    ],
+)  # fmt: skip
+def test_what_goes_wrong_is_one_clear_line(line: tuple[str, ...], status: int, words: str) -> None:
+    found = run(*line)
+    assert (found.returncode, found.stdout) == (status, "")
+    assert words in found.stderr
+    assert "Traceback" not in found.stderr
