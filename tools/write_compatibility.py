@@ -15,13 +15,21 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "compatibility.md"
 INTEROP = ROOT / "tests" / "interop"
-SUITE = ("test_matrix.py", "test_kcat.py", "test_kafkajs.py")
+SUITE = (
+    "test_matrix.py",
+    "test_kcat.py",
+    "test_kafkajs.py",
+    "test_administration.py",
+    "test_kafka_tools.py",
+    "test_web_consoles.py",
+)
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 _PARAMETERS = re.compile(r"(\w+)\[(.*)\]")
@@ -38,8 +46,56 @@ from what is empty wherever the client itself keeps them apart; kcat carries tex
 NOTES = """
 *Written with* are the codecs it produced with, *read with* those it consumed; *read by* are the clients that
 read what it wrote. *Offsets* are the first, the last and those by time, and reading on from the middle.
-Consumers were given their partitions: groups are not there yet, so kafkajs, whose consumer needs them, only
-produces and administers.
+*Admin* is a topic created with a config, described, altered, grown and deleted by the client's own admin API
+(@confluentinc/kafka-javascript has none for configs). Consumers were given their partitions: groups are not
+there yet, so kafkajs, whose consumer needs them, only produces and administers.
+"""
+
+TOOLS_HEAD = """
+## Apache Kafka's own tools
+
+Of kafka-tools 4.4, run against the same broker:
+
+| tool | what it did |
+|---|---|
+"""
+
+TOOLS = {
+    "test_topics_are_created_once": ("kafka-topics", "create"),
+    "test_topics_are_described_and_listed": ("kafka-topics", "describe, list"),
+    "test_topics_grow": ("kafka-topics", "alter"),
+    "test_topics_are_deleted": ("kafka-topics", "delete"),
+    "test_produced_records_are_consumed_from_a_partition": (
+        "kafka-console-producer, kafka-console-consumer, kafka-get-offsets",
+        "records with keys, read from a given partition",
+    ),
+    "test_topic_configs": ("kafka-configs", "topics"),
+    "test_broker_configs": ("kafka-configs", "brokers, one and all"),
+    "test_group_and_client_metrics_configs": ("kafka-configs, kafka-client-metrics", "groups, subscriptions"),
+    "test_log_directories": ("kafka-log-dirs", "describe"),
+    "test_features": ("kafka-features", "describe, dry downgrade, refused upgrade"),
+    "test_the_metadata_quorum": ("kafka-metadata-quorum", "status, replication"),
+    "test_the_cluster": ("kafka-cluster", "id, endpoints"),
+    "test_leaders_and_reassignments": (
+        "kafka-leader-election, kafka-reassign-partitions",
+        "preferred election, list",
+    ),
+    "test_records_are_deleted": ("kafka-delete-records", "to the end"),
+    "test_the_verifiable_producer": ("kafka-verifiable-producer", "200 records, all acknowledged"),
+    "test_the_producer_performance_test": ("kafka-producer-perf-test", "20,000 records"),
+}
+"""Test of test_kafka_tools.py -> the tools it runs, and what they do."""
+
+CONSOLES_HEAD = """
+## Web consoles
+
+The calls with which AKHQ, Kafka UI, Kafdrop and Redpanda Console show a cluster, made by the Java client to
+Apache Kafka 4.4 and to Barnabas; what they print was equal, line by line, for:
+
+"""
+
+FILES = """
+## Files
 
 Kafka's own tools judge the files as well: `tests/interop/test_takeover.py` and
 `tests/interop/test_metadata_takeover.py` let Apache Kafka 4.4 run on a directory of ours and back. How to run
@@ -101,15 +157,26 @@ def _kcat_version() -> str:
     return f"{found[1]} (librdkafka {found[2]})" if found else "of an unknown version"
 
 
-def rows_of(results: Path) -> dict[str, Row]:
-    """Return client -> what it did; raise SystemExit when a test of the suite did not pass."""
-    rows: dict[str, Row] = {}
-    for case in ElementTree.parse(results).iter("testcase"):
-        file = case.get("classname", "").rpartition(".")[2]
-        if f"{file}.py" not in SUITE:
-            continue
+def cases_of(results: Path) -> list[tuple[str, ElementTree.Element]]:
+    """Return (file, test) of the suite; raise SystemExit when one did not pass, or a file is missing."""
+    cases = [
+        (case.get("classname", "").rpartition(".")[2], case)
+        for case in ElementTree.parse(results).iter("testcase")
+    ]
+    cases = [(file, case) for file, case in cases if f"{file}.py" in SUITE]
+    for _, case in cases:
         if any(case.find(tag) is not None for tag in ("failure", "error", "skipped")):
             raise SystemExit(f"{case.get('name')} did not pass: no table is written")
+    missing = set(SUITE) - {f"{file}.py" for file, _ in cases}
+    if missing:
+        raise SystemExit(f"the run left out {', '.join(sorted(missing))}: no table is written")
+    return cases
+
+
+def rows_of(cases: list[tuple[str, ElementTree.Element]]) -> dict[str, Row]:
+    """Return client -> what it did."""
+    rows: dict[str, Row] = {}
+    for file, case in cases:
         found = {one.get("name"): one.get("value", "") for one in case.iter("property")}
         if "matrix_producer" in found:
             codec = found["matrix_codec"]
@@ -130,7 +197,9 @@ def _note(rows: dict[str, Row], file: str, name: str) -> None:
         row = rows.setdefault("kafkajs", Row())
         if test == "test_acks":
             row.acks.add(f"acks={'all' if parameters == '-1' else parameters}")
-        row.also.add({"test_offsets_by_time": "offsets", "test_administration": "admin"}.get(test, ""))
+        row.also.add({"test_offsets_by_time": "offsets", "test_the_cluster": "cluster"}.get(test, ""))
+    elif file == "test_administration":
+        rows.setdefault(parameters or "kafkajs", Row()).also.add("admin")
     elif file == "test_kcat":
         rows.setdefault("kcat", Row()).also.update(("offsets", "metadata"))
     elif test == "test_acks":
@@ -142,8 +211,28 @@ def _note(rows: dict[str, Row], file: str, name: str) -> None:
         rows.setdefault(parameters, Row()).also.add("offsets")
 
 
+def tools_of(cases: list[tuple[str, ElementTree.Element]]) -> str:
+    """Return the table of Apache Kafka's tools; raise SystemExit for a test that nobody described."""
+    did: dict[str, list[str]] = {}
+    for file, case in cases:
+        if file == "test_kafka_tools":
+            name = case.get("name", "")
+            if name not in TOOLS:
+                raise SystemExit(f"TOOLS does not say what {name} runs")
+            tool, what = TOOLS[name]
+            did.setdefault(tool, []).append(what)
+    return TOOLS_HEAD + "".join(f"| {tool} | {'; '.join(what)} |\n" for tool, what in sorted(did.items()))
+
+
+def consoles_of(cases: list[tuple[str, ElementTree.Element]]) -> str:
+    """Return what is said of web consoles."""
+    names = [case.get("name", "") for file, case in cases if file == "test_web_consoles"]
+    sections = [match[2] for match in map(_PARAMETERS.match, names) if match]
+    return CONSOLES_HEAD + textwrap.fill(f"{', '.join(sections)}.", width=112) + "\n"
+
+
 def page(rows: dict[str, Row], named: dict[str, str]) -> str:
-    """Return the page."""
+    """Return the clients' table and what comes before it."""
     lines = ["| client | written with | read with | read by | acks | also |", "|---|---|---|---|---|---|"]
     for name, title in named.items():
         row = rows[name]
@@ -152,7 +241,7 @@ def page(rows: dict[str, Row], named: dict[str, str]) -> str:
             _codecs(row.written),
             _codecs(row.read),
             ", ".join(sorted(row.readers)),
-            ", ".join(sorted(row.acks)),
+            ", ".join(sorted(row.acks)) + (" (no idempotent producer)" * (name == _WITHOUT_IDEMPOTENCE)),
             ", ".join(sorted(row.also - {""})),
         ]
         lines.append("| " + " | ".join(cell or "-" for cell in cells) + " |")
@@ -163,10 +252,15 @@ def _codecs(found: set[str]) -> str:
     return "all" if found == set(CODECS) else ", ".join(codec for codec in CODECS if codec in found)
 
 
+def write(results: Path) -> None:
+    """Write the page."""
+    cases = cases_of(results)
+    PAGE.write_text(page(rows_of(cases), versions()) + tools_of(cases) + consoles_of(cases) + FILES)
+
+
 def main(arguments: list[str]) -> int:
     if arguments:
-        results = Path(arguments[0])
-        PAGE.write_text(page(rows_of(results), versions()))
+        write(Path(arguments[0]))
         return 0
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.xml"
@@ -176,7 +270,7 @@ def main(arguments: list[str]) -> int:
         )
         if done.returncode:
             return done.returncode
-        PAGE.write_text(page(rows_of(results), versions()))
+        write(results)
     return 0
 
 

@@ -8,6 +8,7 @@
 //	consume          BOOTSTRAP TOPIC COUNT PARTITION:OFFSET,... RECORDS-FILE
 //	offsets-for-time BOOTSTRAP TOPIC PARTITIONS TIMESTAMP
 //	offset-range     BOOTSTRAP TOPIC PARTITIONS
+//	administer       BOOTSTRAP TOPIC
 package main
 
 import (
@@ -68,6 +69,8 @@ func run(chosen client, words []string) (string, error) {
 	switch words[0] {
 	case "produce":
 		return "", produce(ctx, chosen, words)
+	case "administer":
+		return administer(ctx, os.Args[1], words[1], words[2])
 	case "consume":
 		return "", consume(ctx, chosen, words)
 	case "offsets-for-time":

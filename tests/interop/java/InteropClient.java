@@ -46,6 +46,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  *   consume          BOOTSTRAP TOPIC COUNT PARTITION:OFFSET,... RECORDS-FILE [key=value ...]
  *   offsets-for-time BOOTSTRAP TOPIC PARTITIONS TIMESTAMP
  *   offset-range     BOOTSTRAP TOPIC PARTITIONS
+ *   administer       BOOTSTRAP TOPIC
  *   parked           BOOTSTRAP FIRST-TOPIC SECOND-TOPIC MAX-WAIT-MS
  */
 public final class InteropClient {
@@ -75,6 +76,7 @@ public final class InteropClient {
                 offsetsForTime(words[1], words[2], Integer.parseInt(words[3]), Long.parseLong(words[4]));
             case "offset-range" -> offsetRange(words[1], words[2], Integer.parseInt(words[3]));
             case "parked" -> parked(words[1], List.of(words[2], words[3]), words[4]);
+            case "administer" -> Administration.administer(words[1], words[2]);
             default -> throw new IllegalArgumentException("unknown command " + words[0]);
         };
     }

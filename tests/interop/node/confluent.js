@@ -3,12 +3,13 @@
 // The commands are those of ../go/main.go.
 'use strict';
 
-const { KafkaConsumer, Producer } = require('@confluentinc/kafka-javascript');
+const { AdminClient, KafkaConsumer, Producer } = require('@confluentinc/kafka-javascript');
 const { readRecords, writeConsumed, writeOffsets } = require('./records');
 const { serve } = require('./servant');
 
 const TIMEOUT_MS = 30_000;
 const QUEUE_FULL = -184;
+const TOPIC_EXISTS = 36;
 
 function connected(client) {
   return new Promise((resolve, reject) => {
@@ -117,4 +118,32 @@ async function offsetRange(bootstrap, topic, partitions) {
   });
 }
 
-serve({ produce, consume, 'offsets-for-time': offsetsForTime, 'offset-range': offsetRange });
+// What an administrator does with one topic; the answer is JSON. This library cannot ask for a topic's configs.
+async function administer(bootstrap, topic) {
+  const admin = AdminClient.create({ 'bootstrap.servers': bootstrap });
+  try {
+    const wanted = { topic, num_partitions: 2, replication_factor: 1, config: { 'retention.ms': '3600000' } };
+    const create = () => called((done) => admin.createTopic(wanted, TIMEOUT_MS, done));
+    const partitions = async () => {
+      const [described] = await called((done) => admin.describeTopics([topic], { timeout: TIMEOUT_MS }, done));
+      return described.partitions.length;
+    };
+    const listed = async () => {
+      const names = await called((done) => admin.listTopics({ timeout: TIMEOUT_MS }, done));
+      return names.includes(topic);
+    };
+    await create();
+    const again = await create().then(() => 'made', (failure) => (failure.code === TOPIC_EXISTS ? 'exists' : `${failure}`));
+    const saw = { created: true, again, partitions: await partitions() };
+    await called((done) => admin.createPartitions(topic, 3, TIMEOUT_MS, done));
+    saw.grown = await partitions();
+    saw.listed = await listed();
+    await called((done) => admin.deleteTopic(topic, TIMEOUT_MS, done));
+    saw.left = await listed();
+    return JSON.stringify(saw);
+  } finally {
+    admin.disconnect();
+  }
+}
+
+serve({ produce, consume, 'offsets-for-time': offsetsForTime, 'offset-range': offsetRange, administer });

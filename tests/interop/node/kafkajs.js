@@ -3,7 +3,7 @@
 // The commands are those of ../go/main.go; consume is not among them, since kafkajs consumes through groups only.
 'use strict';
 
-const { Kafka, CompressionCodecs, CompressionTypes, logLevel } = require('kafkajs');
+const { Kafka, CompressionCodecs, CompressionTypes, ConfigResourceTypes, logLevel } = require('kafkajs');
 const { readRecords, writeOffsets } = require('./records');
 const { serve } = require('./servant');
 
@@ -88,21 +88,43 @@ async function offsetRange(bootstrap, topic) {
     .join(' ');
 }
 
-// What an administrator does, in one go: the answer is JSON.
+// What an administrator does with one topic; the answer is JSON.
 async function administer(bootstrap, topic) {
   return withAdmin(bootstrap, async (admin) => {
-    const created = await admin.createTopics({ topics: [{ topic, numPartitions: 2, replicationFactor: 1 }] });
-    const again = await admin.createTopics({ topics: [{ topic, numPartitions: 2, replicationFactor: 1 }] });
-    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
-    const { clusterId, brokers } = await admin.describeCluster();
-    const listed = (await admin.listTopics()).includes(topic);
+    const wanted = {
+      topic, numPartitions: 2, replicationFactor: 1, configEntries: [{ name: 'retention.ms', value: '3600000' }],
+    };
+    const resource = { type: ConfigResourceTypes.TOPIC, name: topic };
+    const config = async () => {
+      const { resources } = await admin.describeConfigs({ resources: [{ ...resource, configNames: ['retention.ms'] }] });
+      return resources[0].configEntries[0].configValue;
+    };
+    const partitions = async () => {
+      const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+      return topics[0].partitions.length;
+    };
+    const listed = async () => (await admin.listTopics()).includes(topic);
+    const saw = {
+      created: await admin.createTopics({ topics: [wanted] }),
+      again: (await admin.createTopics({ topics: [wanted] })) ? 'made' : 'exists',
+      partitions: await partitions(),
+      configured: await config(),
+    };
+    await admin.alterConfigs({ resources: [{ ...resource, configEntries: [{ name: 'retention.ms', value: '7200000' }] }] });
+    saw.altered = await config();
+    await admin.createPartitions({ topicPartitions: [{ topic, count: 3 }] });
+    saw.grown = await partitions();
+    saw.listed = await listed();
     await admin.deleteTopics({ topics: [topic] });
-    const left = (await admin.listTopics()).includes(topic);
-    return JSON.stringify({
-      created, again, partitions: topics[0].partitions.length, clusterId, brokers: brokers.length, listed, left,
-    });
+    saw.left = await listed();
+    return JSON.stringify(saw);
   });
 }
 
+async function cluster(bootstrap) {
+  const { clusterId, brokers } = await withAdmin(bootstrap, (admin) => admin.describeCluster());
+  return `${clusterId} ${brokers.length}`;
+}
+
 process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
-serve({ produce, 'offsets-for-time': offsetsForTime, 'offset-range': offsetRange, administer });
+serve({ produce, 'offsets-for-time': offsetsForTime, 'offset-range': offsetRange, administer, cluster });
