@@ -27,6 +27,7 @@ pytestmark = pytest.mark.xdist_group("explain")
 
 ROOT = Path(__file__).resolve().parents[2]
 TOPIC = "orders"
+DOCUMENTED_DIR = "/var/lib/barnabas"
 SITUATIONS = 120
 SMALL = {"internal.segment.bytes": "6000", "index.interval.bytes": "400"}
 
@@ -299,3 +300,29 @@ def test_what_goes_wrong_is_one_clear_line(line: tuple[str, ...], status: int, w
     assert (found.returncode, found.stdout) == (status, "")
     assert words in found.stderr
     assert "Traceback" not in found.stderr
+
+
+def documented() -> list[tuple[list[str], str]]:
+    """Return the commands of docs/explain.md and what it says that they print."""
+    page = (ROOT / "docs" / "explain.md").read_text()
+    blocks = re.findall(r"```text\n\$ barnabas explain fetch (.*)\n((?:.*\n)*?)```", page)
+    return [(line.split(), printed) for line, printed in blocks]
+
+
+def test_the_documented_transcripts_are_true(tmp_path: Path) -> None:
+    with BarnabasBroker(tmp_path) as broker:
+        with FetchClient(broker.bootstrap, "setup") as client:
+            client.create_topic(TOPIC, {"internal.segment.bytes": "65536"})
+            for _ in range(40):
+                client.produce(TOPIC, batch_of(10, 200))
+        broker.stop()
+        data_dir = str(broker.data_dir)
+        shown = []
+        for line, _ in documented():
+            real = [data_dir if word == DOCUMENTED_DIR else word for word in line]
+            found = run(*real)
+            assert found.returncode == 0, found.stderr
+            text = found.stdout.replace(data_dir, DOCUMENTED_DIR)
+            shown.append((line, re.sub(r"topic id \S{22}", "topic id 3kP0nSQ2TJqXvB1tZr5yUg", text)))
+        assert len(shown) == 3
+        assert shown == documented()
