@@ -49,3 +49,14 @@ def test_every_version_of_the_first_apis_is_there() -> None:
         spec = messages.BY_KEY[key]
         versions = spec.valid_versions[:-1] if spec.latest_unstable else spec.valid_versions
         assert {version for k, version in scripted if k == key} == set(versions), spec.name
+
+
+@pytest.mark.parametrize("client", ["java", "librdkafka", "kafka-python"])
+def test_f3_clients_ask_with_the_defaults_our_tests_use(client: str) -> None:
+    fetches = [one for one in EXCHANGES if one.client == client and one.key == messages.FetchRequest.api_key]
+    assert fetches
+    for exchange in fetches:
+        header = decode_request_header(exchange.request)
+        request = messages.FetchRequest.decode(exchange.request, exchange.version, header.body_offset)
+        assert (request.max_wait_ms, request.min_bytes, request.max_bytes) == (500, 1, 50 << 20)
+        assert {p.partition_max_bytes for topic in request.topics for p in topic.partitions} <= {1 << 20}

@@ -185,3 +185,10 @@ def test_of_listeners_only_three_configs_may_be_set_for_all_brokers() -> None:
 def test_what_cannot_change_is_refused_before_its_value_is_looked_at() -> None:
     with pytest.raises(ApiError, match="Cannot update these configs dynamically"):
         validate_broker_configs({"log.initial.task.delay.ms": "x"}, per_broker=True)
+
+
+def test_f3_followers_fetch_with_apache_kafkas_defaults() -> None:
+    described = {
+        entry.name: entry.value for entry in describe_broker(BrokerConfigs(broker={}, cluster={}, static={}))
+    }
+    assert (described["replica.fetch.wait.max.ms"], described["replica.fetch.min.bytes"]) == ("500", "1")

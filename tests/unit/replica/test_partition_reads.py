@@ -184,6 +184,27 @@ def test_f12_old_consumers_must_hit_the_leader_and_newer_ones_may_read_a_followe
     assert read_now(broker, ask(0), client_metadata=None).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
+def test_f13_the_offsets_told_are_those_of_before_the_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = Broker()
+    for _ in range(3):
+        broker.append()
+    partition = broker.partition()
+    partition.delete_records(1)
+    log = partition.log
+    read = type(log).read
+
+    def read_while_others_append(self: object, *args: object, **options: object) -> object:
+        monkeypatch.undo()
+        broker.append(settle=False)
+        return read(self, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(log), "read", read_while_others_append)
+    result = read_now(broker, ask(1))
+    assert broker.partition().high_watermark == 4
+    assert (result.high_watermark, result.last_stable_offset, result.log_start_offset) == (3, 3, 1)
+    assert size(result) == 2 * BATCH_BYTES
+
+
 def test_f14_out_of_range_is_answered_at_once_with_offsets_of_minus_one() -> None:
     broker = Broker()
     for _ in range(3):
