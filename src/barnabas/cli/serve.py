@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
     from barnabas.server.broker import Broker
     from barnabas.server.settings import Settings
+    from barnabas.web.metrics_process import MetricsProcess
 else:
     import _signal as signal  # the C module under the standard one, whose enums cost a start 1.5 ms
 
 _DATA_NAME = "barnabas"
 _PRIVATE_MODE = 0o700
 _PROGRESS_INTERVAL_S = 1.0
+_METRICS_START_MS = 200
 
 
 class UsageError(Exception):
@@ -71,11 +73,46 @@ def _serve(options: ServeOptions, scratch: str | None, cpu_before_s: float, wall
         return EXIT_FAILURE
     gc.freeze()  # nor need later collections look at it
     gc.enable()
+    try:
+        metrics = _start_metrics(settings, broker)
+    except UsageError:
+        broker.stop(now=True)
+        broker.run()
+        raise
     for address in broker.addresses:
         _say(f"listening on {address_text(address.host, address.port)}")
+    if metrics is not None:
+        _say(f"metrics on http://{address_text(metrics.host, metrics.port)}/metrics")
     # CPU time before this module ran stands for the interpreter's own start, which no clock of ours saw.
     _say(f"ready in {(time.monotonic() - wall_s + cpu_before_s) * 1000:.0f} ms")
-    return EXIT_OK if broker.run() else EXIT_FAILURE
+    try:
+        return EXIT_OK if broker.run() else EXIT_FAILURE
+    finally:
+        if metrics is not None:
+            metrics.stop()
+
+
+def _start_metrics(settings: "Settings", broker: "Broker") -> "MetricsProcess | None":
+    """Take the port of metrics.listener; its process starts when the broker has answered its first clients.
+
+    Raises:
+        UsageError: the address makes no sense or cannot be bound, or packages are missing.
+    """
+    listener = settings.text("metrics.listener")
+    if not listener:
+        return None
+    from barnabas.web.metrics_process import MetricsError, MetricsProcess
+
+    try:
+        address = parse_address(listener, default_port=None)
+    except ValueError as error:
+        raise UsageError(f"metrics.listener {error}") from None
+    try:
+        metrics = MetricsProcess(address, broker.local_socket_path, broker.call_later)
+    except MetricsError as error:
+        raise UsageError(str(error)) from error
+    broker.call_later(_METRICS_START_MS, metrics.start)
+    return metrics
 
 
 def settings_of(options: ServeOptions, scratch: str | None) -> "Settings":
@@ -122,6 +159,8 @@ def own_overrides(options: ServeOptions, scratch: str | None) -> list[str]:
         except ValueError as error:
             raise UsageError(f"--listen {error}") from None
         lines.append(f"listeners=PLAINTEXT://{address_text(host, port)}")
+    if options.metrics is not None:
+        lines.append(f"metrics.listener={options.metrics}")
     return [*lines, *options.overrides]
 
 

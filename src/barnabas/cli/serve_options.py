@@ -18,12 +18,14 @@ class ServeOptions:
         listen: HOST:PORT; None leaves `listeners` to the configuration; port 0 picks a free one.
         config: path of a server.properties file.
         overrides: KEY=VALUE, each stronger than the file, the later stronger than the earlier.
+        metrics: HOST:PORT; None leaves `metrics.listener` to the configuration.
         ephemeral: keep everything in a temporary directory that is removed at the end.
     """
 
     data_dir: str | None = None
     listen: str | None = None
     config: str | None = None
+    metrics: str | None = None
     overrides: tuple[str, ...] = field(default=())
     ephemeral: bool = False
 
@@ -62,6 +64,12 @@ SERVE_OPTIONS = (
         field="config",
         metavar="FILE",
         help="A server.properties file with Kafka's configuration names.",
+    ),
+    OptionSpec(
+        flag="--metrics",
+        field="metrics",
+        metavar="HOST:PORT",
+        help="Address to serve /metrics and /health on, by a process of its own (metrics.listener).",
     ),
     OptionSpec(
         flag="--override",
@@ -115,6 +123,7 @@ def parse_serve_options(arguments: Sequence[str]) -> ServeOptions | None:
         data_dir=texts.get("data_dir"),
         listen=texts.get("listen"),
         config=texts.get("config"),
+        metrics=texts.get("metrics"),
         overrides=tuple(overrides),
         ephemeral=ephemeral,
     )

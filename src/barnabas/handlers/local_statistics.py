@@ -1,14 +1,15 @@
 """The command `statistics`: all figures of a running broker as one JSON object, for metrics and tools.
 
-Every figure comes from the `statistics()` of the object that owns it. What grows with the number of partitions
-is told in slices, with the loop's other work in between; those rows are lists in the order of
+Every figure comes from the `statistics()` of the object that owns it. What grows with the number of
+partitions is told in slices, with the loop's other work in between; those rows are lists in the order of
 PARTITION_COLUMNS, which halves their size and the time to write them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Generator, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -69,6 +70,7 @@ def _overall(local: LocalServices) -> dict[str, object]:
     controller = services.controller
     return {
         "version": __version__,
+        "pid": os.getpid(),
         "cluster_id": services.cluster_id,
         "node_id": services.node_id,
         "now_us": services.clock.monotonic_us(),
@@ -77,6 +79,7 @@ def _overall(local: LocalServices) -> dict[str, object]:
         "reactor": _plain(local.reactor.statistics()),
         "timers": _plain(local.timers.statistics()),
         "cold_reads": None if local.cold_reads is None else _plain(local.cold_reads.statistics()),
+        "retired_traffic": _plain(services.replicas.partitions.retired_traffic),
         "waiting": _plain(services.replicas.waiting_statistics()),
         "fetch_sessions": _plain(services.fetch_sessions.statistics()),
         "logs": _plain(services.logs.statistics()),
@@ -89,7 +92,7 @@ def _overall(local: LocalServices) -> dict[str, object]:
     }
 
 
-def _count_image(image: MetadataImage) -> Iterator[bytes]:
+def _count_image(image: MetadataImage) -> Generator[bytes, None, dict[str, int]]:
     """Return counts over the whole cluster; yields nothing but the turn."""
     topics = list(image.topics.values())
     partitions = offline = imbalanced = since_yield = 0
@@ -102,7 +105,7 @@ def _count_image(image: MetadataImage) -> Iterator[bytes]:
         if since_yield >= IMAGE_PARTITIONS_PER_PIECE:
             since_yield = 0
             yield b""
-    return {  # type: ignore[return-value] - what `yield from` gives
+    return {
         "topics": len(topics),
         "partitions": partitions,
         "offline_partitions": offline,

@@ -11,7 +11,6 @@ durations, as Kafka does, which costs an allocation and loses the slowest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from barnabas.base.dataclass import dataclass
@@ -37,7 +36,11 @@ def bucket_end_us(bucket: int) -> int:
     return (bucket % 4 + 5) << exponent
 
 
-_BUCKET_OF: Final = bytes(map(bucket_of, range(_TABLE_SIZE)))
+# The same as bucket_of for each of them, which would cost a start 3 ms.
+_BUCKET_OF: Final = b"".join(
+    bytes((bucket,)) * (bucket_end_us(bucket) - bucket_end_us(bucket - 1))
+    for bucket in range(bucket_of(_TABLE_SIZE - 1) + 1)
+)
 
 
 class DurationHistogram:
@@ -147,26 +150,6 @@ def count_request(
     send_us = sent_us - responded_us
     send.counts[table[send_us]] += 1
     send.sum_us += send_us
-
-
-def quantile_us(counts: Sequence[int], zeros: int, quantile: float) -> float:
-    """Return the duration that a share of all durations does not exceed, within its bucket's width.
-
-    Args:
-        counts: durations by bucket.
-        zeros: how many more were zero.
-        quantile: from 0 to 1.
-    """
-    count = sum(counts) + zeros
-    rank = quantile * count - zeros
-    if rank <= 0:
-        return 0.0
-    for bucket, inside in enumerate(counts):
-        if inside and rank <= inside:
-            start_us = bucket_end_us(bucket - 1) if bucket else 0
-            return start_us + (bucket_end_us(bucket) - start_us) * rank / inside
-        rank -= inside
-    return 0.0
 
 
 def _statistics(histogram: DurationHistogram | None) -> HistogramStatistics:

@@ -154,8 +154,8 @@ BROKER_DOCS: Final[dict[str, str]] = {
     "producer.id.expiration.ms": "Silence after which an idempotent producer is forgotten.",
     "queued.max.request.bytes": "Bytes of requests that may wait; -1 for no limit.",
     "replica.high.watermark.checkpoint.interval.ms": "How often high watermarks are written down.",
-    "request.log.file": "File that gets a line of JSON for every request. Unset, the logger kafka.request.logger "
-    "decides, and its lines go where the other lines go.",
+    "request.log.file": "File that gets a line of JSON for every request. Unset, the logger "
+    "kafka.request.logger decides, and its lines go where the other lines go.",
     "request.log.file.max.bytes": "Size at which request.log.file is renamed to NAME.1 and begun anew.",
     "request.timeout.ms": "Longest wait for an answer from another broker.",
     "socket.listen.backlog.size": "Connections the system keeps waiting to be accepted.",

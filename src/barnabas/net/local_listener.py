@@ -3,7 +3,8 @@
 Frames are those of the protocol, a length and that many bytes, so that a connection's machinery and its
 bounds serve here too. The socket lies in the first log directory and belongs to the broker's user alone;
 whoever knows where the data are can find the broker that has them open. Rejected: a socket under the user's
-runtime directory, which services and containers often lack, and an abstract one, which any user may take first.
+runtime directory, which services and containers often lack, and an abstract one, which any user may take
+first.
 
 The kernel takes paths of 107 bytes. A longer one is reached through /proc/self/fd, so data may lie as deep
 as they like.

@@ -20,6 +20,7 @@ from barnabas.metadata.image import (
 )
 from barnabas.replica.partition import Partition
 from barnabas.replica.partition_state import PartitionState
+from barnabas.replica.partition_traffic import PartitionTraffic
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
@@ -77,9 +78,21 @@ class HostedPartitions:
         image: the live image; read, never kept parts of.
         log_config_for: the effective log configuration of a topic as the image has it now.
         now_ms: reads the monotonic clock.
+
+    Attributes:
+        retired_traffic: the sum of what partitions that are gone had counted.
     """
 
-    __slots__ = ("_image", "_local_id", "_log_config_for", "_log_manager", "_now_ms", "_unopened", "by_name")
+    __slots__ = (
+        "_image",
+        "_local_id",
+        "_log_config_for",
+        "_log_manager",
+        "_now_ms",
+        "_unopened",
+        "by_name",
+        "retired_traffic",
+    )
 
     def __init__(
         self,
@@ -96,6 +109,7 @@ class HostedPartitions:
         self._log_config_for = log_config_for
         self._now_ms = now_ms
         self.by_name: dict[tuple[str, int], Partition] = {}
+        self.retired_traffic = PartitionTraffic()
         # Hosted by the image's word, but their log could not be opened.
         self._unopened: set[tuple[str, int]] = set()
 
@@ -262,6 +276,7 @@ class HostedPartitions:
         partition = self.by_name.pop(name, None)
         if partition is not None:
             partition.become(to)
+            self.retired_traffic.add(partition.traffic)
             touched.append(partition)
             try:
                 self._log_manager.delete(topic, number)

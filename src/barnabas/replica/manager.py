@@ -199,7 +199,7 @@ class ReplicaManager:
         )
 
     def waiting_statistics(self) -> WaitingStatistics:
-        """Return what waits and why fetches were answered; costs the same however many partitions there are."""
+        """Return what waits and why fetches were answered; does not walk the partitions."""
         return WaitingStatistics(
             fetches_by_reason=dict(self._fetch_reasons),
             fetch_purgatory=self._fetches.statistics(),

@@ -1,7 +1,8 @@
 """What came into and went out of one partition: the figures behind Kafka's BrokerTopicMetrics.
 
 Kept with the partition, where every request finds it without a look-up by topic; whoever wants sums per topic
-adds them up. A deleted partition takes its figures along, as the metrics of a deleted topic vanish in Kafka.
+adds them up. The figures of partitions that are gone are kept as one sum, so that the broker's totals never
+fall, while those of a deleted topic vanish, as in Kafka.
 """
 
 from __future__ import annotations
@@ -35,6 +36,11 @@ class PartitionTraffic:
         self.fetches = 0
         self.produces = 0
         self.failed_produces = 0
+
+    def add(self, other: PartitionTraffic) -> None:
+        """Take over the figures of a partition that is gone."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def appended(self, info: AppendInfo) -> None:
         """Count one batch that was appended, or was there already."""

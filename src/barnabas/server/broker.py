@@ -21,8 +21,8 @@ from barnabas.base.worker import Worker
 from barnabas.base.worker_pool import WorkerPool
 from barnabas.coordinator.producer_ids import ProducerIds
 from barnabas.handlers.dispatch import Dispatcher
-from barnabas.handlers.local_commands import LocalCommands, LocalServices
 from barnabas.handlers.fetch_session_cache import FetchSessionCache
+from barnabas.handlers.local_commands import LocalCommands, LocalServices
 from barnabas.handlers.request_log import RequestLog
 from barnabas.handlers.routes import ROUTES
 from barnabas.handlers.services import Services
@@ -367,6 +367,10 @@ class Broker:
         finally:
             clean = self._shut_down()
         return clean
+
+    def call_later(self, delay_ms: int, callback: Callable[[], None]) -> None:
+        """Run a call on the broker's thread after a while; from that thread, or before it runs."""
+        self._reactor.call_later(delay_ms, callback)
 
     def stop(self, *, now: bool = False) -> None:
         """Ask `run` to end; from any thread or signal handler.
