@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final
 from barnabas.base.logger import Logger
 from barnabas.handlers.client_information import ClientInformation
 from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.message_json import message_json
 
 if TYPE_CHECKING:
     from barnabas.handlers.request import RequestContext
@@ -189,22 +188,25 @@ class RequestLog:
 class RequestLogEntry:
     """What one line will say, gathered while the request is handled."""
 
-    __slots__ = ("_fetch", "_log", "_request", "_response", "_version")
+    __slots__ = ("_as_json", "_fetch", "_log", "_request", "_response", "_version")
 
     def __init__(self, log: RequestLog, request: Message, version: int) -> None:
+        from barnabas.protocol.message_json import message_json  # noqa: PLC0415 - no start needs it
+
         self._log = log
         self._version = version
+        self._as_json: Callable[[Message, int], dict[str, Any]] = message_json
         self._request = _hide_secrets(message_json(request, version), request.api_key)
         self._response: dict[str, Any] | None = None
         self._fetch: dict[str, Any] | None = None
 
     def answered(self, response: Message) -> None:
         """Take down the response, before its slices are sent and released."""
-        self._response = message_json(response, self._version)
+        self._response = self._as_json(response, self._version)
 
     def answered_encoded(self, response: type[Message], body: bytes) -> None:
         """Take down a response that is encoded already."""
-        self._response = message_json(response.decode(body, self._version), self._version)
+        self._response = self._as_json(response.decode(body, self._version), self._version)
 
     def fetched(self, partitions: Sequence[FetchPartition], outcome: FetchOutcome) -> None:
         """Take down how a fetch was answered.

@@ -8,7 +8,7 @@ where it ends, and says how much is missing.
 
 from __future__ import annotations
 
-import base64
+import binascii
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -97,5 +97,5 @@ def _element(element: Any, field: FieldSpec, version: int, budget: _Budget) -> A
     if field.type == "uuid":
         return uuid_text(element)
     if field.type == "bytes":
-        return base64.b64encode(element).decode("ascii")
+        return binascii.b2a_base64(element, newline=False).decode("ascii")
     return element

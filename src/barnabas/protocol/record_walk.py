@@ -41,7 +41,7 @@ _TWO_BYTES_END = 8192
 _THREE_BYTES_END = 1048576
 _LOW_COLUMN = bytes(range(0x80, 0x100, 2)) * 128
 _MIDDLE_COLUMN = b"".join(bytes((high,)) * 64 for high in range(0x80))
-_MIDDLE_COLUMN_CONTINUED = bytes(byte | 0x80 for byte in _MIDDLE_COLUMN)
+_MIDDLE_COLUMN_CONTINUED = b"".join(bytes((high,)) * 64 for high in range(0x80, 0x100))
 _EVEN_BYTES = bytes(range(0, 0x100, 2))
 
 
