@@ -17,6 +17,7 @@ from barnabas.protocol import messages
 
 DEFAULT_BOOTSTRAP = [("localhost", 9092)]
 TIMEOUT_S = 10.0
+_BOOTSTRAP_TIMEOUT_S = 3.0
 _DESCRIBE_LOG_DIRS = 35
 
 
@@ -40,7 +41,7 @@ def explain_running(bootstrap: list[tuple[str, int]] | None, question: dict[str,
     else:
         tried = ""
     try:
-        with connect(bootstrap, TIMEOUT_S if not tried else 1.0) as cluster:
+        with connect(bootstrap, _BOOTSTRAP_TIMEOUT_S) as cluster:
             directories = _log_dirs(cluster)
     except ClientError as error:
         raise CommandFailed(f"{tried}{error}; --data-dir DIR explains from the files") from error

@@ -22,6 +22,7 @@ from barnabas.handlers.fetch_partitions import asked_partitions, sort_out
 from barnabas.handlers.fetch_session import FINAL_EPOCH, INITIAL_EPOCH, CachedPartition, FetchSession
 from barnabas.handlers.fetch_session_cache import INVALID_SESSION_ID, FetchSessionCache
 from barnabas.handlers.services import HandlerSettings
+from barnabas.net.output import JOIN_BYTES_MAX
 from barnabas.protocol import messages
 from barnabas.protocol.api_keys import ApiKey
 from barnabas.replica.explain import ExplainStep, FetchExplanation, explain_fetch
@@ -135,6 +136,22 @@ class ListenerSending:
     fetch_mode: str
     zero_copy: bool
     zero_copy_min_bytes: int
+
+    def how_sent(self, length: int) -> str:
+        """Return how a slice of this size goes out: a key of the words for people."""
+        if not self.zero_copy:
+            return "encrypt"
+        if length >= self.zero_copy_min_bytes:
+            return "sendfile"
+        return "copy" if length <= JOIN_BYTES_MAX else "stage"
+
+
+_HOW_SENT: Final = {
+    "encrypt": "the process reads and encrypts them piece by piece",
+    "sendfile": "sendfile, from the page cache to the socket",
+    "copy": "read once and sent together with what is before and behind them",
+    "stage": "read and sent piece by piece",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -429,12 +446,8 @@ class _Explaining:
 
     def _tell_sending(self, length: int) -> None:
         for listener in self.broker.listeners:
-            if not listener.zero_copy:
-                how, text = "encrypt", "the process reads and encrypts it piece by piece"
-            elif length >= listener.zero_copy_min_bytes:
-                how, text = "sendfile", "sendfile, from the page cache to the socket"
-            else:
-                how, text = "copy", "read once and sent together with what is before and behind it"
+            how = listener.how_sent(length)
+            text = _HOW_SENT[how]
             self.step(
                 "sending", "F41",
                 f"on {listener.name} (fetch.mode={listener.fetch_mode}) the {length} bytes go out: {text}",
