@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from barnabas.cli.output import Column, print_table
+from tests.certificates import Certificates
 from tools import fetch_experiments as experiments
 from tools.broker_side import BrokerSide
 from tools.demo_broker import Broker, DemoError
@@ -31,10 +32,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def _broker(directory: Path, name: str, **overrides: str) -> Iterator[tuple[Broker, BrokerSide]]:
+def _broker(directory: Path, name: str, overrides: dict[str, str]) -> Iterator[tuple[Broker, BrokerSide]]:
     request_log = directory / f"{name}-requests.log"
-    overrides["request.log.file"] = str(request_log)
-    broker = Broker(str(directory / name), {key.replace("_", "."): value for key, value in overrides.items()})
+    broker = Broker(str(directory / name), {"request.log.file": str(request_log), **overrides})
     try:
         broker.start()
         yield broker, BrokerSide(Path(broker.directory), request_log, broker.pid)
@@ -51,7 +51,7 @@ def run(directory: Path, pace: Pace, tell: Callable[[str], None]) -> list[tuple[
     found = []
     for mode in ("mute", "complete"):
         tell(f"E1 with connections.parked.fetch={mode}")
-        with _broker(directory, mode, connections_parked_fetch=mode) as (broker, side):
+        with _broker(directory, mode, {"connections.parked.fetch": mode}) as (broker, side):
             steps = experiments.long_poll(broker.address, "e1", pace, side.times_of)
             steps.append(experiments.request_behind(broker.address, "e1-behind", pace, mute=mode == "mute"))
             if mode == "complete":
@@ -63,18 +63,28 @@ def run(directory: Path, pace: Pace, tell: Callable[[str], None]) -> list[tuple[
 
 
 def _large_reads(directory: Path, tell: Callable[[str], None]) -> list[Step]:
-    tell("E3")
-    with _broker(directory, "e3", fetch_mode="zero_copy") as (broker, side):
+    """Write once, and read with a broker that has just started: it looks in index and headers."""
+    tell("E3 over plaintext")
+    overrides = {"fetch.mode": "zero_copy"}
+    with _broker(directory, "e3", overrides) as (broker, _):
         topic_id = experiments.fill(broker.address, "e3")
-        broker.stop()  # a broker that has just started remembers no batch: it looks in index and headers
-        broker.start()
-        side.pid = broker.pid
-        experiments.warm_up(broker.address, "e3")
-        log_file = side.log_file("e3")
-        read = experiments.large_read(
-            broker.address, topic_id, log_file, side, strace_output=directory / "strace.txt"
+    with _broker(directory, "e3", overrides) as (broker, side):
+        experiments.warm_up(broker.address, "e3-warm")
+        trace = directory / "strace.txt"
+        plaintext = experiments.large_read(
+            broker.address, topic_id, side.log_file("e3"), side, strace_output=trace
         )
-    return [read.step]
+    tell("E3 over TLS")
+    certificates = Certificates(directory / "certificates")
+    overrides |= {"listeners": "SSL://127.0.0.1:0", **certificates.broker_overrides()}
+    with _broker(directory, "e3", overrides) as (broker, side):
+        tls = certificates.client_context()
+        experiments.warm_up(broker.address, "e3-warm-tls", tls)
+        trace = directory / "strace-tls.txt"
+        encrypted = experiments.large_read(
+            broker.address, topic_id, side.log_file("e3"), side, strace_output=trace, tls=tls
+        )
+    return [plaintext.step, encrypted.step]
 
 
 def _ms(value: float | None) -> str:

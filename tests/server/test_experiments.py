@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.broker import BarnabasBroker
+from tests.certificates import Certificates
 from tools import fetch_experiments as experiments
 from tools.broker_side import BrokerSide
 from tools.fetch_experiments import OWN_READS_BYTES_MAX, PUBLISHED, Pace, Step
@@ -30,9 +31,9 @@ SHORT = Pace(
 )
 
 
-def make_broker(directory: Path, **overrides: str) -> BarnabasBroker:
-    named = {name.replace("_", "."): value for name, value in overrides.items()}
-    return BarnabasBroker(directory, overrides={"request.log.file": str(directory / "requests.log"), **named})
+def make_broker(directory: Path, overrides: dict[str, str]) -> BarnabasBroker:
+    log = str(directory / "requests.log")
+    return BarnabasBroker(directory, overrides={"request.log.file": log, **overrides})
 
 
 def side_of(broker: BarnabasBroker) -> BrokerSide:
@@ -50,7 +51,7 @@ def broker(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[BarnabasBroker]:
     directory = tmp_path_factory.mktemp(request.param)
-    with make_broker(directory, connections_parked_fetch=request.param) as started:
+    with make_broker(directory, {"connections.parked.fetch": request.param}) as started:
         yield started
 
 
@@ -89,10 +90,10 @@ def test_e2_a_parked_fetch_costs_nothing(broker: BarnabasBroker, pace: Pace) -> 
 
 
 def test_e3_no_record_byte_passes_through_the_process(tmp_path: Path) -> None:
-    with make_broker(tmp_path, fetch_mode="zero_copy") as broker:
+    with make_broker(tmp_path, {"fetch.mode": "zero_copy"}) as broker:
         topic_id = experiments.fill(broker.bootstrap, "e3")
         broker.restart()  # what it remembers of the newest batches is gone: it looks in index and headers
-        experiments.warm_up(broker.bootstrap, "e3")
+        experiments.warm_up(broker.bootstrap, "e3-warm")
         side = side_of(broker)
         read = experiments.large_read(
             broker.bootstrap, topic_id, side.log_file("e3"), side, strace_output=tmp_path / "strace"
@@ -104,9 +105,30 @@ def test_e3_no_record_byte_passes_through_the_process(tmp_path: Path) -> None:
     assert 0 < own_reads < OWN_READS_BYTES_MAX, "the index and one batch header"
 
 
+def test_e3_over_tls_all_is_read_and_encrypted(tmp_path: Path) -> None:
+    with make_broker(tmp_path, {}) as broker:
+        topic_id = experiments.fill(broker.bootstrap, "e3")
+    certificates = Certificates(tmp_path / "certificates")
+    overrides = {
+        "listeners": "SSL://127.0.0.1:0",
+        "fetch.mode": "zero_copy",
+        **certificates.broker_overrides(),
+    }
+    with make_broker(tmp_path, overrides) as broker:
+        tls = certificates.client_context()
+        experiments.warm_up(broker.bootstrap, "e3-warm", tls)
+        side = side_of(broker)
+        read = experiments.large_read(
+            broker.bootstrap, topic_id, side.log_file("e3"), side, strace_output=tmp_path / "strace", tls=tls
+        )
+    assert read.sent.zero_copy == 0
+    assert read.sent.staged == read.slice_bytes
+    assert read.counted.read_bytes >= read.slice_bytes
+
+
 def test_e3_read_through_the_process_is_told_apart(tmp_path: Path) -> None:
     """The counters see what they are to see: the same read with fetch.mode=heap fails the experiment."""
-    with make_broker(tmp_path, fetch_mode="heap") as broker:
+    with make_broker(tmp_path, {"fetch.mode": "heap"}) as broker:
         topic_id = experiments.fill(broker.bootstrap, "e3")
         side = side_of(broker)
         with pytest.raises(experiments.ExperimentError, match="the broker counted"):
