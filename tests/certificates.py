@@ -4,6 +4,7 @@ import ssl
 from pathlib import Path
 
 import trustme
+from cryptography.hazmat.primitives import serialization
 
 from barnabas.net.tls_config import ClientAuth, StoreConfig, TlsConfig
 
@@ -17,6 +18,7 @@ class Certificates:
         keystore: PEM file with the server's key and chain.
         truststore: PEM file with the authority.
         client_store: PEM file with the client's key and chain.
+        client_pkcs8: the same with the key in PKCS #8, the only kind that Java reads.
     """
 
     def __init__(self, directory: Path, *, name: str = "broker") -> None:
@@ -27,9 +29,14 @@ class Certificates:
         self.keystore = directory / "server.pem"
         self.truststore = directory / "authority.pem"
         self.client_store = directory / "client.pem"
+        self.client_pkcs8 = directory / "client-pkcs8.pem"
         self.server.private_key_and_cert_chain_pem.write_to_path(self.keystore)
         self.authority.cert_pem.write_to_path(self.truststore)
         self.client.private_key_and_cert_chain_pem.write_to_path(self.client_store)
+        key = serialization.load_pem_private_key(self.client.private_key_pem.bytes(), None).private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        self.client_pkcs8.write_bytes(key + b"".join(pem.bytes() for pem in self.client.cert_chain_pems))
 
     def config(self, client_auth: ClientAuth = ClientAuth.NONE, **more: object) -> TlsConfig:
         """Return a listener's TLS."""

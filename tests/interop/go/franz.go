@@ -2,11 +2,36 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"os"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
+
+// secured lets a client do TLS when the environment names PEM files for it: an authority, and a key with its
+// certificate.
+func secured() kgo.Opt {
+	authority := os.Getenv("BARNABAS_TLS_AUTHORITY")
+	if authority == "" {
+		return kgo.Dialer((&net.Dialer{Timeout: 10 * time.Second}).DialContext)
+	}
+	text, err := os.ReadFile(authority)
+	if err != nil {
+		panic(err)
+	}
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(text)
+	shown := os.Getenv("BARNABAS_TLS_CLIENT")
+	own, err := tls.LoadX509KeyPair(shown, shown)
+	if err != nil {
+		panic(err)
+	}
+	return kgo.DialTLSConfig(&tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{own}})
+}
 
 // franz is github.com/twmb/franz-go.
 type franz struct{}
@@ -18,7 +43,7 @@ func (franz) produce(ctx context.Context, bootstrap, topic string, records []rec
 		"lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression(),
 	}
 	options := []kgo.Opt{
-		kgo.SeedBrokers(bootstrap), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.SeedBrokers(bootstrap), secured(), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.RequiredAcks(acks[how.acks]), kgo.ProducerBatchCompression(codecs[how.codec]),
 		kgo.ProducerLinger(5 * time.Millisecond),
 	}
@@ -64,7 +89,7 @@ func (franz) consume(ctx context.Context, bootstrap, topic string, count int, st
 		partitions[partition] = kgo.NewOffset().At(offset)
 	}
 	connected, err := kgo.NewClient(
-		kgo.SeedBrokers(bootstrap), kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: partitions}),
+		kgo.SeedBrokers(bootstrap), secured(), kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: partitions}),
 	)
 	if err != nil {
 		return nil, err
@@ -93,7 +118,7 @@ func (franz) consume(ctx context.Context, bootstrap, topic string, count int, st
 func (franz) offsetForTime(
 	ctx context.Context, bootstrap, topic string, partition int32, timestamp int64,
 ) (int64, error) {
-	connected, err := kgo.NewClient(kgo.SeedBrokers(bootstrap))
+	connected, err := kgo.NewClient(kgo.SeedBrokers(bootstrap), secured())
 	if err != nil {
 		return 0, err
 	}
@@ -111,7 +136,7 @@ func (franz) offsetForTime(
 }
 
 func (franz) offsetRange(ctx context.Context, bootstrap, topic string, partition int32) (offsetRange, error) {
-	connected, err := kgo.NewClient(kgo.SeedBrokers(bootstrap))
+	connected, err := kgo.NewClient(kgo.SeedBrokers(bootstrap), secured())
 	if err != nil {
 		return offsetRange{}, err
 	}
