@@ -638,8 +638,8 @@ class Connection:
                 else:
                     data.append(part)  # type: ignore[arg-type]
         except (SliceError, SliceCutError) as error:
-            _release(parts)
             self._slice_failed(error)
+            _release(parts)  # after its owner was told, who may want to look at the file
             return
         _release(parts)
         self.traffic.output.staged_bytes += staged_bytes

@@ -42,6 +42,7 @@ from barnabas.server import component_configs as configs
 from barnabas.server.dynamic_configs import DynamicConfigs
 from barnabas.server.listeners import ListenerAddress, advertised_address, reach_warning
 from barnabas.server.settings import Settings
+from barnabas.server.slice_errors import SliceErrors
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_manager import LogManager, LogManagerError
@@ -77,12 +78,18 @@ class Broker:
         self._entropy = entropy or SystemEntropy()
         self._wheel = TimerWheel(self._clock.monotonic_ms())
         self._reactor = Reactor(
-            clock=self._clock, timers=self._wheel, limits=configs.connection_limits(settings)
+            clock=self._clock,
+            timers=self._wheel,
+            limits=configs.connection_limits(settings),
+            on_slice_error=lambda failed, cause: self._slice_errors.failed(failed, cause),
         )
         self._worker = Worker(self._reactor.call_soon_threadsafe)
         self._readers: WorkerPool | None = None
         self._cold_reads = self._make_cold_reads()
         self._reactor.cold_reads = self._cold_reads
+        self._slice_errors = SliceErrors(
+            self._worker.run if self._readers is None else self._readers.run, lambda: self._logs.directories
+        )
         self._request_log = RequestLog(
             self._reactor.call_at_turn_end,
             path=settings.text("request.log.file"),
