@@ -9,8 +9,12 @@ import pytest
 KEPT_OUT = (
     "ast",  # by way of inspect
     "asyncio",
+    "barnabas.protocol.message_json",
+    "barnabas.protocol.message_source",
+    "base64",
     "click",
     "cramjam",
+    "ctypes",
     "dataclasses",
     "email",
     "encodings.idna",
@@ -24,7 +28,10 @@ KEPT_OUT = (
     "queue",
     "random",
     "rich",
+    "selectors",
     "shutil",
+    "signal",
+    "socket",
     "ssl",
     "subprocess",
     "tempfile",
@@ -40,6 +47,7 @@ OTHERS_MAX = 90
 
 START = """
     import sys
+    from typing import NamedTuple
     from barnabas.cli.main import main
     from barnabas.cli.serve import settings_of
     from barnabas.cli.serve_options import parse_serve_options
@@ -62,6 +70,11 @@ START = """
     messages.ApiVersionsRequest.decode(b"\\x02a\\x02b\\x00", 4)
     messages.ApiVersionsResponse().encode(4)
     print("\\n".join(sys.modules))
+    for module in [module for name, module in sys.modules.items() if name.startswith("barnabas")]:
+        for value in vars(module).values():
+            if isinstance(value, type) and value.__module__.startswith("barnabas"):
+                if type(value).__module__ == "enum" or NamedTuple in getattr(value, "__orig_bases__", ()):
+                    print(f"standard:{value.__module__}.{value.__name__}")
     print("\\n".join("compiled:" + filename.replace(" ", "_") for filename in compiled))
     broker.stop()
     broker.run()
@@ -98,3 +111,8 @@ def test_a_start_imports_the_files_of_no_api_but_the_first_asked_for(imported: s
 def test_a_start_compiles_no_class_or_codec(imported: set[str]) -> None:
     compiled = [name for name in imported if name.startswith("compiled:")]
     assert compiled == [], "tools/write_start_codecs.py does not list what a start needs"
+
+
+def test_a_start_defines_no_enum_or_named_tuple_of_the_standard_library(imported: set[str]) -> None:
+    standard = [name for name in imported if name.startswith("standard:")]
+    assert standard == [], "base/enums.py and base/named_tuple.py cost a start a tenth of it"

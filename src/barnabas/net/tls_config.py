@@ -4,9 +4,8 @@ Key and certificates come as Apache Kafka takes them: a file with both in PEM (K
 configuration itself, or a PKCS12 store. Where stores are read, `tls_stores.py` says what of that is possible.
 """
 
-from enum import Enum
-
 from barnabas.base.dataclass import dataclass
+from barnabas.base.enums import Enum
 
 PROTOCOLS = ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3")
 """Oldest first."""
