@@ -31,6 +31,10 @@ OWN_READS_BYTES_MAX = 128 * 1024
 headers and, after a start, the index; and what else a broker reads and writes in that moment."""
 
 
+THREADS_QUIET_S = 1.5
+THREADS_TIMEOUT_S = 20.0
+
+
 class _Target(NamedTuple):
     address: str
     topic: str
@@ -243,12 +247,24 @@ def request_behind(address: str, topic: str, pace: Pace, *, mute: bool) -> Step:
     )
 
 
+def _let_threads_start(pid: int) -> None:
+    """Wait until no thread came for a while: the first flush of a new topic starts a helper, for example."""
+    quiet_since, known = time.monotonic(), 0
+    deadline = quiet_since + THREADS_TIMEOUT_S
+    while time.monotonic() < min(quiet_since + THREADS_QUIET_S, deadline):
+        threads = read_counters(pid).threads
+        if threads != known:
+            quiet_since, known = time.monotonic(), threads
+        time.sleep(0.05)
+
+
 def parked(address: str, topic: str, pace: Pace, side: Side) -> Step:
     """E2: one delayed operation, no thread, no CPU."""
     pid = side.pid
     with FetchClient(address, f"{topic}-parked") as client:
         topic_id = client.create_topic(topic)
         expect(side.delayed_fetches() == 0, "E2: something is parked already")
+        _let_threads_start(pid)
         request = fetch_request(topic_id, max_wait_ms=pace.parked_ms)
         before = read_counters(pid)
         client.send_fetch(request)

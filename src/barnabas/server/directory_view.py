@@ -22,8 +22,9 @@ from barnabas.base.overlay_disk import OverlayDisk
 from barnabas.handlers.explain_fetch import ExplainedBroker, ListenerSending
 from barnabas.metadata.controller import Controller, NodeIdentity
 from barnabas.metadata.formatting import read_meta_properties
-from barnabas.metadata.image import ConfigResourceType, MetadataDelta
+from barnabas.metadata.image import ConfigResourceType, MetadataDelta, MetadataImage
 from barnabas.metadata.metadata_log import DIRECTORY_NAME, MetadataLog
+from barnabas.metadata.node_records import election_records
 from barnabas.metadata.topic_configs import LogConfigs
 from barnabas.net.listener_traffic import ListenerTraffic
 from barnabas.replica.fetch_reader import FetchReader
@@ -110,7 +111,9 @@ def view_partition(
         local_id=node_id, image=image, log_manager=logs, log_config_for=log_config, now_ms=clock.monotonic_ms
     )
     known = image.topics.get(topic)
+    notes = [state_note(disk, log_dirs)]
     if known is not None and partition in known.partitions:
+        notes += elect(image, node_id, known.topic_id, partition)
         delta = MetadataDelta()
         delta.partitions_changed[known.topic_id, partition] = known.partitions[partition]
         partitions.apply_delta(delta)
@@ -130,7 +133,7 @@ def view_partition(
         sessions=None,
         listeners=_listeners(settings),
     )
-    return DirectoryView(broker=broker, notes=_notes(disk, log_dirs))
+    return DirectoryView(broker=broker, notes=tuple(notes))
 
 
 def _metadata(  # noqa: PLR0917 - called once
@@ -172,10 +175,22 @@ def _listeners(settings: Settings) -> tuple[ListenerSending, ...]:
     return tuple(told)
 
 
-def _notes(disk: Disk, log_dirs: list[str]) -> tuple[str, ...]:
+def elect(image: MetadataImage, node_id: int, topic_id: bytes, partition: int) -> list[str]:
+    """Give partitions without a leader the one that a start elects; return what to say of it."""
+    before = image.topics_by_id[topic_id].partitions[partition]
+    for record in list(election_records(image, node_id, was_clean=True)):
+        image.replay(record, MetadataDelta())
+    now = image.topics_by_id[topic_id].partitions[partition]
+    if (now.leader, now.leader_epoch) == (before.leader, before.leader_epoch):
+        return []
+    return [f"no leader is elected now; a start elects node {now.leader}, in leader epoch {now.leader_epoch}"]
+
+
+def state_note(disk: Disk, log_dirs: list[str]) -> str:
+    """Return what to say of how the directories were left."""
     if all(disk.exists(f"{path}/{CLEAN_SHUTDOWN_FILE}") for path in log_dirs):
-        return ("as a broker started on these files would answer",)
+        return "as a broker started on these files would answer"
     return (
         "as a broker started on these files would answer; they are in use or were left by a crash, so its "
-        "start would check them first and raise the leader epoch",
+        "start would check them first and raise the leader epoch"
     )
