@@ -4,8 +4,14 @@ The image says what should be; a delta says where to look. Partitions appear and
 whose log cannot be opened is remembered as offline, so that clients hear KAFKA_STORAGE_ERROR and not that
 it does not exist. A flat table by (topic, number) is what the hot path looks up; per-topic tables
 would cost a second look-up for each partition of each fetch.
+
+One request may create ten thousand partitions, and their files take seconds to make. So a change opens some
+at once and the rest in later turns of the loop, with everybody else's requests in between. Until then a
+partition answers NOT_LEADER_OR_FOLLOWER, as Apache Kafka's do for a moment after they were created, and
+clients try again.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
@@ -27,6 +33,9 @@ from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 
 logger = Logger(__name__)
+
+OPENED_PER_TURN = 64
+"""New partitions opened in one turn of the loop: about 30 ms on an idle disk."""
 
 
 class LogStore(Protocol):
@@ -78,19 +87,24 @@ class HostedPartitions:
         image: the live image; read, never kept parts of.
         log_config_for: the effective log configuration of a topic as the image has it now.
         now_ms: reads the monotonic clock.
+        call_soon: runs a function at the end of the loop's turn, or of the next one; None opens all at once.
 
     Attributes:
+        on_opened: told (topic id, number) of partitions that were opened in a later turn than they were made.
         retired_traffic: the sum of what partitions that are gone had counted.
     """
 
     __slots__ = (
+        "_call_soon",
         "_image",
         "_local_id",
         "_log_config_for",
         "_log_manager",
         "_now_ms",
         "_unopened",
+        "_waiting",
         "by_name",
+        "on_opened",
         "retired_traffic",
     )
 
@@ -102,7 +116,9 @@ class HostedPartitions:
         log_manager: LogStore,
         log_config_for: Callable[[str], LogConfig],
         now_ms: Callable[[], int],
+        call_soon: Callable[[Callable[[], None]], None] | None = None,
     ) -> None:
+        self._call_soon = call_soon
         self._local_id = local_id
         self._image = image
         self._log_manager = log_manager
@@ -112,6 +128,8 @@ class HostedPartitions:
         self.retired_traffic = PartitionTraffic()
         # Hosted by the image's word, but their log could not be opened.
         self._unopened: set[tuple[str, int]] = set()
+        self._waiting: deque[tuple[bytes, int]] = deque()  # to be opened, by topic id and number
+        self.on_opened: Callable[[list[tuple[bytes, int]]], None] | None = None
 
     def __len__(self) -> int:
         return len(self.by_name)
@@ -174,6 +192,7 @@ class HostedPartitions:
             for number in topic.partitions:
                 self._remove(topic.name, number, PartitionState.DELETED, touched)
         config: tuple[str, LogConfig] | None = None  # of the last topic: partitions come topic by topic
+        room, begun = OPENED_PER_TURN, len(self._waiting)
         for (topic_id, number), before in delta.partitions_changed.items():
             topic_now = self._image.topics_by_id.get(topic_id)
             if topic_now is None:
@@ -183,13 +202,39 @@ class HostedPartitions:
                 self._remove(topic_now.name, number, PartitionState.REMOVED, touched)
                 continue
             is_new = before is None or self._local_id not in before.replicas
+            if is_new:
+                room -= 1
+                if self._call_soon is not None and (room < 0 or begun):
+                    self._waiting.append((topic_id, number))
+                    continue
             if config is None or config[0] != topic_now.name:
                 config = topic_now.name, self._log_config_for(topic_now.name)
             changed = self._apply_partition(topic_now, number, partition_now, config[1], is_new=is_new)
             if changed is not None:
                 touched.append(changed)
         self._apply_configs(delta)
+        if self._waiting and not begun:
+            self._continue_opening()
         return touched
+
+    def _continue_opening(self) -> None:
+        assert self._call_soon is not None
+        self._call_soon(self._open_waiting)
+
+    def _open_waiting(self) -> None:
+        opened = []
+        for _ in range(min(OPENED_PER_TURN, len(self._waiting))):
+            topic_id, number = self._waiting.popleft()
+            # It may be gone by now, or a later change of it has opened it.
+            topic = self._image.topics_by_id.get(topic_id)
+            partition = None if topic is None else topic.partitions.get(number)
+            if topic is not None and partition is not None and (topic.name, number) not in self.by_name:
+                self._apply_partition(topic, number, partition, self._log_config_for(topic.name), is_new=True)
+                opened.append((topic_id, number))
+        if self._waiting:
+            self._continue_opening()
+        if opened and self.on_opened is not None:
+            self.on_opened(opened)
 
     def directory_failed(self, directory: LogDirectory) -> list[Partition]:
         """Take the partitions of a failed log directory offline; return them, for their watchers (F43)."""

@@ -137,6 +137,7 @@ class ReplicaManager:
             log_manager=log_manager,
             log_config_for=log_config_for,
             now_ms=clock.monotonic_ms,
+            call_soon=call_soon,
         )
         self.reader = FetchReader(
             local_id=local_id,

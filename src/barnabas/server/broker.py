@@ -17,6 +17,7 @@ from barnabas.base.disk import Disk, OsDisk
 from barnabas.base.entropy import Entropy, SystemEntropy
 from barnabas.base.errors import ApiError
 from barnabas.base.logger import Logger
+from barnabas.base.region import FileSlice
 from barnabas.base.worker import Worker
 from barnabas.base.worker_pool import WorkerPool
 from barnabas.coordinator.producer_ids import ProducerIds
@@ -230,6 +231,7 @@ class Broker:
         )
         self._replicas.start()
         self._logs.retention_high_watermark = self._replicas.partitions.high_watermark
+        self._replicas.partitions.on_opened = self._tell_directories
         self._dynamic = DynamicConfigs(
             settings,
             reactor=self._reactor,
@@ -325,11 +327,14 @@ class Broker:
     def _metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
         self._replicas.apply_delta(delta, image)
         self._dynamic.changed(delta, self._reactor.call_soon)
-        if len(self._directory_ids) > 1 and delta.partitions_changed:
-            placed = dict(self._placed(delta.partitions_changed))
-            if placed:
-                # Later: this change is still being told to others.
-                self._reactor.call_soon(lambda: self._controller.assign_directories(placed))
+        if delta.partitions_changed:
+            self._tell_directories(delta.partitions_changed)
+
+    def _tell_directories(self, partitions: Iterable[tuple[bytes, int]]) -> None:
+        placed = dict(self._placed(partitions)) if len(self._directory_ids) > 1 else {}
+        if placed:
+            # Later: a change is perhaps still being told to others.
+            self._reactor.call_soon(lambda: self._controller.assign_directories(placed))
 
     def _placed(self, partitions: Iterable[tuple[bytes, int]]) -> Iterator[tuple[tuple[bytes, int], bytes]]:
         """Yield where logs lie, as the ids of their directories; partitions without a log are left out."""

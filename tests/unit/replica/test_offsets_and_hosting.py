@@ -15,6 +15,7 @@ from barnabas.metadata.image import (
 from barnabas.metadata.records import VersionedRecord
 from barnabas.protocol import messages
 from barnabas.replica.fetch import FetchIsolation
+from barnabas.replica.hosted_partitions import OPENED_PER_TURN
 from barnabas.replica.offset_requests import (
     DeleteRecordsPartition,
     DeleteRecordsResult,
@@ -27,9 +28,10 @@ from barnabas.replica.offset_requests import (
 from barnabas.replica.partition_state import TRANSITIONS, PartitionState
 from barnabas.storage.log_config import LogConfig
 
-from .broker_setup import TOPIC_ID, Broker, api_error, ask, batch
+from .broker_setup import LOCAL_ID, TOPIC_ID, Broker, api_error, ask, batch
 
 NONE = ErrorCode.NONE
+OTHER_ID = bytes(15) + b"\x77"
 
 
 def list_one(broker: Broker, timestamp: int, number: int = 0, **params: Any) -> ListOffsetsResult:
@@ -242,6 +244,38 @@ def test_partitions_come_and_go_with_the_metadata() -> None:
     broker.replay(messages.RemoveTopicRecord(topic_id=TOPIC_ID))
     assert len(broker.manager.partitions) == 0
     assert sorted(broker.logs.deleted) == [("events", 0), ("events", 1), ("events", 2)]
+
+
+def test_many_new_partitions_are_opened_over_several_turns() -> None:
+    setup = Broker(0)
+    opened: list[tuple[bytes, int]] = []
+    setup.manager.partitions.on_opened = opened.extend
+    count = 3 * OPENED_PER_TURN
+    setup.create("many", OTHER_ID, count)
+    hosted = setup.manager.partitions
+    assert len(hosted) == OPENED_PER_TURN
+    last = ("many", count - 1)
+    assert hosted.missing_error(*last) is ErrorCode.NOT_LEADER_OR_FOLLOWER, "clients try again"
+    setup.turn()
+    assert len(hosted) == 2 * OPENED_PER_TURN
+    setup.settle()
+    assert len(hosted) == count
+    assert opened == [(OTHER_ID, number) for number in range(OPENED_PER_TURN, count)]
+    assert hosted.get(*last).is_leader
+
+
+def test_what_is_deleted_or_changed_before_its_turn_is_not_opened_then() -> None:
+    setup = Broker(0)
+    setup.create("many", OTHER_ID, 2 * OPENED_PER_TURN)
+    last = 2 * OPENED_PER_TURN - 1
+    setup.replay(messages.PartitionChangeRecord(partition_id=last, topic_id=OTHER_ID, leader=LOCAL_ID))
+    assert setup.partition(last, "many").is_leader
+    kept = setup.partition(last, "many")
+    setup.replay(messages.RemoveTopicRecord(topic_id=OTHER_ID))
+    setup.create("many", TOPIC_ID, 1)
+    setup.settle()
+    assert list(setup.manager.partitions.by_name) == [("many", 0)]
+    assert kept not in setup.manager.partitions.by_name.values()
 
 
 def test_start_opens_what_the_image_holds_and_takes_checkpointed_high_watermarks() -> None:
