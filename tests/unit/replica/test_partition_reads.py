@@ -203,6 +203,9 @@ def test_f13_the_offsets_told_are_those_of_before_the_read(monkeypatch: pytest.M
     assert broker.partition().high_watermark == 4
     assert (result.high_watermark, result.last_stable_offset, result.log_start_offset) == (3, 3, 1)
     assert size(result) == 2 * BATCH_BYTES
+    broker.append(records=batch(producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True))
+    result = read_now(broker, ask(1))
+    assert (result.high_watermark, result.last_stable_offset, result.log_start_offset) == (5, 4, 1)
 
 
 def test_f14_out_of_range_is_answered_at_once_with_offsets_of_minus_one() -> None:
