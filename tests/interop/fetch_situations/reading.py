@@ -277,6 +277,10 @@ REPLICAS: dict[str, Situation] = {
     "the leader as a follower": always(p("plain", 0), replica=1),
     "an unknown follower": always(p("plain", 0), replica=5),
     "an unknown follower, many partitions": once(p("plain", 0), p("second", 0), p("plain", 9), replica=5),
+    "an unknown follower, errors of all kinds": once(
+        *(p("plain", 9), p("third", 0), p("nowhere", 0), p("plain", 0, 50), p("second", 7), p("plain", 1)),
+        replica=5,
+    ),
     "an unknown follower, unknown topic": once(p("nowhere", 0), replica=5),
     "an unknown follower, beyond the end": once(p("plain", 0, 99), replica=5),
     "an unknown follower with a leader epoch": once(p("plain", 0, epoch=NOW_EPOCH), replica=5, since=9),

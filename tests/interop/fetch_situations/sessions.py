@@ -95,6 +95,13 @@ def opened_by_a_follower(talk: Talk, version: int) -> None:
 
 
 @_in_all
+def errors_told_to_a_follower(talk: Talk, version: int) -> None:
+    talk.open(version, p("plain", 9), p("nowhere", 0), p("plain", 0), p("second", 7), replica=5)
+    talk.more(version, p("nowhere", 1), replica=5)
+    talk.more(version, replica=5)
+
+
+@_in_all
 def opened_by_the_debugging_client(talk: Talk, version: int) -> None:
     talk.open(version, p("open", 0, 5), replica=-2)
     talk.more(version, replica=-2, isolation_level=COMMITTED)
