@@ -66,12 +66,6 @@ ALLOWED = (
         scenario="v* * limit -1",
     ),
     _MayDiffer(
-        reason="There are no fetch sessions yet: answered as by a broker without a free slot.",
-        api="Fetch",
-        scenario="v* session 77 epoch 0",
-        path="session_id",
-    ),
-    _MayDiffer(
         reason="Each of the two is answered; Apache Kafka answers once.",
         api="ListOffsets",
         scenario="v* partition twice",
