@@ -28,11 +28,15 @@ MODULES: Final = (
     "barnabas.handlers.request",
     "barnabas.handlers.request_log",
     "barnabas.metadata.metadata_log",
+    "barnabas.net.acceptor",
     "barnabas.net.connection",
+    "barnabas.net.handshakes",
     "barnabas.net.reactor",
     "barnabas.replica.hosted_partitions",
     "barnabas.server.broker",
+    "barnabas.server.dynamic_configs",
     "barnabas.server.settings",
+    "barnabas.server.slice_errors",
     "barnabas.storage.deletions",
     "barnabas.storage.directory_checkpoints",
     "barnabas.storage.durable_logs",
@@ -41,6 +45,7 @@ MODULES: Final = (
     "barnabas.storage.producer_state",
     "barnabas.storage.recovery",
     "barnabas.storage.retention",
+    "barnabas.web.metrics_process",
 )
 """Every module of the broker that logs."""
 

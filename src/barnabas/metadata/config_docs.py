@@ -98,8 +98,8 @@ BROKER_DOCS: Final[dict[str, str]] = {
     "broker.rack": "Where the broker stands, for rack-aware placement and fetching.",
     "cold.read.ahead.bytes": "How far the disk is read ahead of a consumer that reads old records in order; "
     "0 reads nothing ahead.",
-    "cold.read.threads": "Threads that read what is not in memory, so that no other client waits for the disk; "
-    "0 lets everybody wait.",
+    "cold.read.threads": "Threads that read what is not in memory, so that no other client waits for the "
+    "disk; 0 lets everybody wait.",
     "connections.max.idle.ms": "Idle time after which a connection is closed.",
     "connections.parked.fetch": "What a further request does to a waiting fetch on its connection: complete "
     "answers the fetch at once, mute lets the request wait, as Apache Kafka does.",

@@ -1,10 +1,13 @@
 """The administrative APIs over a real controller; what Apache Kafka answers is compared in tests/golden."""
 
 import logging
+from pathlib import Path
 
 import pytest
 
+import barnabas
 from barnabas.base.errors import ErrorCode
+from barnabas.handlers.broker_loggers import MODULES
 from barnabas.handlers.routes import ROUTES
 from barnabas.metadata.image import ConfigResourceType
 from barnabas.protocol import messages as m
@@ -188,6 +191,29 @@ def test_kip412_loggers_can_be_seen_set_and_reset(peer, own_logger):
     assert logging.getLogger(own_logger).isEnabledFor(logging.DEBUG)
     assert peer.send(_alter(LOGGER, "1", (own_logger, 1, None)), 1).responses[0].error_code == 0
     assert level() == before
+
+
+def test_loggers_are_named_before_they_wrote_a_line(peer):
+    told = peer.send(_describe((LOGGER, "1")), 4).results[0].configs
+    package = Path(barnabas.__file__).parent
+    logging_modules = {
+        ".".join(("barnabas", *path.relative_to(package).with_suffix("").parts))
+        for path in package.rglob("*.py")
+        if "Logger(__name__)" in path.read_text() and path.parent.name != "cli"
+    }
+    assert logging_modules == set(MODULES), "handlers/broker_loggers.py names them"
+    assert {config.name for config in told} >= logging_modules | {"root", "barnabas", "kafka.request.logger"}
+
+
+def test_the_request_log_is_switched_at_run_time(peer, services):
+    name = "kafka.request.logger"
+    try:
+        assert peer.send(_alter(LOGGER, "1", (name, 0, "DEBUG")), 1).responses[0].error_code == 0
+        assert services.request_log.on
+        assert peer.send(_alter(LOGGER, "1", (name, 0, "INFO")), 1).responses[0].error_code == 0
+        assert not services.request_log.on
+    finally:
+        logging.getLogger(name).setLevel(logging.NOTSET)
 
 
 @pytest.mark.parametrize(

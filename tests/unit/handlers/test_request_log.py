@@ -103,8 +103,8 @@ def test_f46_a_line_of_a_fetch(log, turn, tmp_path):
     assert ": " not in text.replace("G: min", "")
     assert json.loads(text) == json.loads("""
         {"isForwarded": false,
-        "requestHeader": {"requestApiKey": 1, "requestApiVersion": 7, "correlationId": 7, "clientId": "reader",
-            "requestApiKeyName": "FETCH"},
+        "requestHeader": {"requestApiKey": 1, "requestApiVersion": 7, "correlationId": 7,
+            "clientId": "reader", "requestApiKeyName": "FETCH"},
         "request": {"replicaId": -1, "maxWaitMs": 500, "minBytes": 1, "maxBytes": 1000, "isolationLevel": 0,
             "sessionId": 3, "sessionEpoch": 4,
             "topics": [{"topic": "orders", "partitions": [{"partition": 2, "fetchOffset": 10,
