@@ -225,8 +225,14 @@ class _SessionlessFetch:
         answers = _Topics(response.responses, by_id=version >= FIRST_WITH_TOPIC_IDS)
         for partition, result in zip(partitions, results, strict=True):
             answers.add(partition, _partition_data(partition.partition, result, version, leaders))
+        # A hundred thousand topics that are not there would be as many alike, with four objects each.
+        alike: dict[tuple[int, ErrorCode], messages.FetchResponsePartitionData] = {}
         for partition, code in self.failed:
-            answers.add(partition, _failed(partition.partition, code))
+            kind = (partition.partition, code)
+            data = alike.get(kind)
+            if data is None:
+                data = alike[kind] = _failed(partition.partition, code)
+            answers.add(partition, data)
         if version >= _FIRST_WITH_LEADERS and not self.from_follower:
             response.node_endpoints = [
                 messages.FetchResponseNodeEndpoint(node_id=e.node_id, host=e.host, port=e.port, rack=e.rack)

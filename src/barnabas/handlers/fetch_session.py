@@ -194,8 +194,8 @@ class FetchSession:
                 and result.diverging_epoch is None
             ):
                 continue
-            # After an error the high watermark is news again, whatever it is.
-            partition.told_high_watermark = high_watermark if result.error_code is _NONE else UNKNOWN_OFFSET
+            # That of an error is -1, so whatever comes after it is news.
+            partition.told_high_watermark = high_watermark
             partition.told_log_start_offset = result.log_start_offset
             told.append(partition)
             told_results.append(result)

@@ -1,11 +1,11 @@
 """Fetch of one topic and one partition, by hand: what most fetches of a consumer and all its polls are.
 
-A whole request of that shape is one precompiled Struct and the rack. Anything else (more partitions,
-tagged fields, damaged bytes) goes to the generated decoder, which is also the only place where errors are
-made. A response of that shape is one Struct, the records and three bytes, written straight from its values:
-making the message's five objects first costs more than all of the encoding. Property tests prove both equal
-to the generated codec. Versions 15-18 are what current clients send, 11 what librdkafka sent before 2.4;
-the ones between are left to the generated codec.
+A whole request of that shape is one precompiled Struct and the rack; so is one without topics, with which a
+fetch session is polled. Anything else (more partitions, tagged fields, damaged bytes) goes to the generated
+decoder, which is also the only place where errors are made. A response of that shape is one Struct, the
+records and three bytes, written straight from its values: making the message's five objects first costs more
+than all of the encoding. Property tests prove both equal to the generated codec. Versions 15-18 are what
+current clients send, 11 what librdkafka sent before 2.4; the ones between are left to the generated codec.
 """
 
 import struct
@@ -32,6 +32,15 @@ _NO_UUID = bytes(16)
 # no forgotten topics), rack length
 _REQUEST_BY_ID = struct.Struct(">iiibiiB16sBiiqiqi3sB")
 _AFTER_PARTITION = b"\0\0\1"
+
+# The same without topics, which is the poll of a session that asks for nothing new: up to the number of
+# topics, no forgotten topics, rack length
+_REQUEST_WITHOUT_TOPICS = struct.Struct(">iiibii2sB")
+_TOPICS_AT = 21
+_EMPTY = 1
+"""The count 0 in compact form."""
+
+_NO_TOPICS = b"\1\1"
 
 # replica id, then as above up to the number of topics, name length
 _REQUEST_HEAD_BY_NAME = struct.Struct(">iiiibiiih")
@@ -78,12 +87,15 @@ def _request_by_id(names: Mapping[str, Any], generated: Codec) -> Codec:
     partition_class = names["FetchRequestFetchPartition"]
     unpack = _REQUEST_BY_ID.unpack_from
     size = _REQUEST_BY_ID.size
+    decode_without_topics = _request_without_topics(names, generated)
 
     def decode(b: memoryview, p: int, g: int) -> tuple[Any, int]:
-        partition: messages.FetchRequestFetchPartition = new(partition_class)
-        topic: messages.FetchRequestFetchTopic = new(topic_class)
-        request: messages.FetchRequest = new(request_class)
         try:
+            if b[p + _TOPICS_AT] == _EMPTY:
+                return decode_without_topics(b, p, g)  # type: ignore[no-any-return]
+            partition: messages.FetchRequestFetchPartition = new(partition_class)
+            topic: messages.FetchRequestFetchTopic = new(topic_class)
+            request: messages.FetchRequest = new(request_class)
             (
                 request.max_wait_ms,
                 request.min_bytes,
@@ -131,6 +143,46 @@ def _request_by_id(names: Mapping[str, Any], generated: Codec) -> Codec:
         request.replica_id = -1
         request.replica_state = state
         request.topics = [topic]
+        request.forgotten_topics_data = []
+        request.unknown_tags = None
+        return request, end + 1
+
+    return decode
+
+
+def _request_without_topics(names: Mapping[str, Any], generated: Codec) -> Codec:
+    """Return a decoder that may also fail with what a Struct, an index or UTF-8 fails with."""
+    new = object.__new__
+    request_class = names["FetchRequest"]
+    state_class = names["FetchRequestReplicaState"]
+    unpack = _REQUEST_WITHOUT_TOPICS.unpack_from
+    size = _REQUEST_WITHOUT_TOPICS.size
+
+    def decode(b: memoryview, p: int, g: int) -> tuple[Any, int]:
+        request: messages.FetchRequest = new(request_class)
+        (
+            request.max_wait_ms,
+            request.min_bytes,
+            request.max_bytes,
+            request.isolation_level,
+            request.session_id,
+            request.session_epoch,
+            nothing,
+            rack,
+        ) = unpack(b, p)
+        start = p + size
+        end = start + rack - 1
+        if nothing != _NO_TOPICS or not 0 < rack < 128 or b[end]:
+            return generated(b, p, g)  # type: ignore[no-any-return]
+        request.rack_id = str(b[start:end], "utf-8") if rack > 1 else ""
+        state: messages.FetchRequestReplicaState = new(state_class)
+        state.replica_id = -1
+        state.replica_epoch = -1
+        state.unknown_tags = None
+        request.cluster_id = None
+        request.replica_id = -1
+        request.replica_state = state
+        request.topics = []
         request.forgotten_topics_data = []
         request.unknown_tags = None
         return request, end + 1
