@@ -168,6 +168,15 @@ def test_f35_partitions_are_added_before_others_are_forgotten(reader):
     assert live(reader)[session_id].size == 1
 
 
+def test_f35_what_is_forgotten_is_not_read_again(reader):
+    session_id = opened(reader, reader.topic("a", 0, 1), reader.topic("b", 0))
+    reader.fetch(session_id, 1)
+    reader.fetch(session_id, 2, forget=[("a", 1)])
+    assert reader.logs.asked[-1] == [("a", 0), ("b", 0)]
+    reader.append("a", 1)
+    assert reader.told(reader.fetch(session_id, 3)) == []
+
+
 def test_f35_an_emptied_session_is_gone(reader):
     session_id = opened(reader, reader.topic("a", 0, 1))
     response = reader.fetch(session_id, 1, forget=[("a", 0), ("a", 1)])
