@@ -7,7 +7,8 @@ from typing import Any
 from barnabas.base.clock import SystemClock
 from barnabas.base.disk import OsDisk
 from barnabas.base.entropy import SystemEntropy
-from barnabas.handlers.explain_fetch import FetchQuestion, explain
+from barnabas.handlers.explain_fetch import explain
+from barnabas.handlers.fetch_question import FetchQuestion
 from barnabas.protocol import messages
 from barnabas.server.directory_view import view_partition
 from barnabas.server.settings import load_settings

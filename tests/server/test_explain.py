@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from barnabas.cli.root import root
-from barnabas.handlers.explain_fetch import FetchQuestion
+from barnabas.handlers.fetch_question import FetchQuestion
 from barnabas.net.local_client import CommandError, ask, socket_path
 from tests.broker import BarnabasBroker
 from tests.explained import (

@@ -81,7 +81,8 @@ def explain_directory(options: ServeOptions, question: dict[str, Any]) -> dict[s
     from barnabas.base.clock import SystemClock
     from barnabas.base.disk import OsDisk
     from barnabas.base.entropy import SystemEntropy
-    from barnabas.handlers.explain_fetch import FetchQuestion, explain
+    from barnabas.handlers.explain_fetch import explain
+    from barnabas.handlers.fetch_question import FetchQuestion
     from barnabas.metadata.records import MetadataError
     from barnabas.server.directory_view import DirectoryViewError, view_partition
     from barnabas.storage.log_manager import LogManagerError

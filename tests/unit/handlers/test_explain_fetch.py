@@ -1,22 +1,21 @@
 """The explanation of a whole Fetch request: sessions, versions, limits, sending; over real replicas."""
 
+import json
 import random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from barnabas.handlers.explain_fetch import (
-    ExplainedBroker,
-    FetchQuestion,
-    ListenerSending,
-    explain,
-    question_of,
-)
+from barnabas.handlers.explain_fetch import ExplainedBroker, ListenerSending, explain
+from barnabas.handlers.fetch_question import FetchQuestion, question_of
+from barnabas.handlers.local_explain import explain as explain_locally
 from barnabas.handlers.services import HandlerSettings
 from barnabas.protocol import messages
 from barnabas.storage.log_config import LogConfig
 from tests.unit.handlers.conftest import Peer, services_with
 from tests.unit.replica.broker_setup import TOPIC, TOPIC_ID, Broker, batch
+from tests.unit.replica.test_cold_lookups import ColdBroker
 
 VERSION = 17
 PLAINTEXT = ListenerSending(
@@ -182,3 +181,43 @@ def test_questions_come_as_json() -> None:
     ):
         with pytest.raises(ValueError, match=words):
             question_of(wrong)
+
+
+def local_services(replicas: Broker, cold_reads: Any) -> Any:
+    services = services_with(replicas.manager)
+    services.image = replicas.image
+    listener = SimpleNamespace(
+        config=SimpleNamespace(name="PLAINTEXT", fetch_mode=SimpleNamespace(value="heap")),
+        traffic=SimpleNamespace(zero_copy_min_bytes=2**62),
+    )
+    unknown = SimpleNamespace(config=SimpleNamespace(name="LOCAL"))
+    return SimpleNamespace(
+        services=services, reactor=SimpleNamespace(listeners=(listener, unknown)), cold_reads=cold_reads
+    )
+
+
+@pytest.mark.parametrize("read_committed", [False, True])
+def test_f44_a_look_at_what_is_on_the_disk_holds_up_nobody(read_committed: bool) -> None:
+    replicas = ColdBroker()
+    asked = {"topic": TOPIC, "partition": 0, "offset": 20, "read_committed": read_committed}
+    pieces = explain_locally(local_services(replicas, replicas.reads), {"fetch": asked})
+    turns = 0
+    while (piece := next(pieces)) == b"":
+        turns += 1
+        assert replicas.helpers, "it waits for nothing"
+        replicas.help_out()
+    assert turns, "nothing was cold"
+    told = json.loads(piece)
+    assert told["answer"]["records"]["position"] > 0
+    assert next(pieces, None) is None
+    assert replicas.stalls == []
+    sending = next(step for step in told["steps"] if step["step"] == "sending")
+    assert sending["facts"]["listener"] == "PLAINTEXT"
+
+
+def test_without_helpers_a_look_waits_itself() -> None:
+    replicas = ColdBroker(cold=False)
+    asked = {"topic": TOPIC, "partition": 0, "offset": 20}
+    (piece,) = explain_locally(local_services(replicas, None), {"fetch": asked})
+    assert json.loads(piece)["answer"]["answer"] == "now"
+    assert replicas.stalls
