@@ -169,6 +169,7 @@ class Conversations:
         self.update(session.parts, parts)
         for name, partition in forget:
             session.parts = [p for p in session.parts if not self.is_of(p, name, partition)]
+        session.epoch += 1
         if not session.parts:
             del self.sessions[session.id]
             self.ended.append(session.id)
@@ -179,7 +180,6 @@ class Conversations:
         else:
             session.used, session.size = self.now_ms, len(session.parts)
             session.is_old = self.now_ms - session.created > AGE_MS
-            session.epoch += 1
             waiting = (session, session.epoch, *self.sort_out(session.parts, follower))
         if parks:
             self.parked.append(waiting)

@@ -146,11 +146,11 @@ class FetchSessionCache:
             False: no partition is left, so the session is gone.
         """
         shard = self._shard(session.id)
+        session.epoch = next_session_epoch(session.epoch)
         if not session.partitions:
             shard.remove(session)
             return False
         shard.touch(session, now_ms)
-        session.epoch = next_session_epoch(session.epoch)
         return True
 
     def close(self, session_id: int) -> bool:

@@ -1,4 +1,4 @@
-"""What clients with fetch sessions are told (KIP-227, F34-F37, F39), by names and by ids."""
+"""What clients with fetch sessions are told (KIP-227, F34-F37), by names and by ids."""
 
 import logging
 
@@ -10,7 +10,6 @@ from barnabas.handlers.fetch_session_cache import FetchSessionCache
 from barnabas.protocol import frames
 from barnabas.protocol.api_keys import ApiKey
 from barnabas.protocol.fetch_codec import PLAIN_RESPONSE_VERSIONS
-from barnabas.replica.fetch import FetchOutcome, FetchParams, FetchReason
 from tests.unit.handlers.fetch_logs import Reader
 
 EPOCH_MAX = 2**31 - 1
@@ -205,6 +204,17 @@ def test_f35_an_answer_that_another_request_overtook_is_an_error(reader):
     response = reader.peer.decode("Fetch", reader.version)
     assert reader.told(response) == [("a", 0, 0, 4, 3)]
     assert not reader.logs.slices[-1].released
+
+
+def test_f35_an_answer_whose_session_was_emptied_meanwhile_is_an_error(reader):
+    session_id = opened(reader, reader.topic("a", 0))
+    reader.logs.parks = True
+    reader.fetch(session_id, 1)
+    # The parked one would read from the new offset, which its client never asked for.
+    reader.fetch(session_id, 2, reader.topic("a", (0, 9)), forget=[("a", 0)])
+    reader.logs.answer_parked()
+    response = reader.peer.decode("Fetch", reader.version)
+    assert (response.error_code, response.session_id, response.responses) == (71, session_id, [])
 
 
 def test_f35_a_session_closed_meanwhile_still_answers_what_was_parked(reader):
@@ -430,62 +440,3 @@ def test_f35_a_session_that_does_not_fit_is_no_news_for_the_log(reader, caplog):
         assert reader.fetch(99, 1).error_code == 70
         assert reader.fetch(session_id, 9).error_code == 71
     assert caplog.records == []
-
-
-# F39: throttled answers -----------------------------------------------------------------------------
-
-
-def throttled(reader, session_id, epoch):
-    """Send a fetch of a client over its quota: read, then answered without what was read."""
-    context = Held(reader)
-    services = reader.services
-    session, error = services.fetch_sessions.resume(session_id, epoch, uses_topic_ids=reader.with_ids)
-    assert error == 0
-    services.fetch_sessions.advance(session, 0)
-    params = FetchParams(0, 1, 100, None)
-    return context, api_01_fetch._IncrementalFetch(context, params, session)
-
-
-class Held:
-    """A request's context that keeps its answer."""
-
-    def __init__(self, reader):
-        self.services = reader.services
-        self.api_version = reader.version
-        self.log_entry = None
-        self.answer = None
-
-    def respond(self, response):
-        self.answer = response
-
-
-def test_f39_a_throttled_answer_has_the_session_and_no_topics(reader):
-    session_id = opened(reader, reader.topic("a", 0))
-    reader.append("a", 0, 2)
-    context, fetch = throttled(reader, session_id, 1)
-    read = reader.logs._outcome(FetchParams(0, 1, 100, None), fetch.readable)
-    fetch.respond_throttled(read, 250)
-    answer = context.answer
-    assert (answer.error_code, answer.session_id, answer.throttle_time_ms) == (0, session_id, 250)
-    assert answer.responses == []
-    assert reader.logs.slices[-1].released
-    # What it would have told is still news, and the epoch has moved.
-    assert reader.told(reader.fetch(session_id, 2)) == [("a", 0, 0, 2, 2)]
-
-
-def test_f39_a_throttled_answer_that_was_overtaken_is_an_error(reader):
-    session_id = opened(reader, reader.topic("a", 0))
-    context, fetch = throttled(reader, session_id, 1)
-    reader.fetch(session_id, 2)
-    fetch.respond_throttled(FetchOutcome([], FetchReason.NO_WAIT, 0), 250)
-    answer = context.answer
-    assert (answer.error_code, answer.session_id, answer.throttle_time_ms) == (71, session_id, 250)
-
-
-def test_f39_a_throttled_full_fetch_opens_no_session(reader):
-    context = Held(reader)
-    fetch = api_01_fetch._OpeningFetch(context, FetchParams(0, 1, 100, None), ())
-    fetch.respond_throttled(FetchOutcome([], FetchReason.NO_WAIT, 0), 9)
-    answer = context.answer
-    assert (answer.error_code, answer.session_id, answer.throttle_time_ms) == (0, 0, 9)
-    assert live(reader) == {}
