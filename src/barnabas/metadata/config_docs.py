@@ -131,7 +131,8 @@ BROKER_DOCS: Final[dict[str, str]] = {
     "max.connections": "Connections at one time.",
     "max.connections.per.ip": "Connections at one time from one address.",
     "max.connections.per.ip.overrides": "Exceptions to max.connections.per.ip: host:number.",
-    "max.incremental.fetch.session.cache.slots": "Fetch sessions kept at one time.",
+    "max.incremental.fetch.session.cache.slots": "Fetch sessions kept at one time, in multiples of 8; "
+    "below 8 none are.",
     "max.request.partition.size.limit": "Most partitions in one DescribeTopicPartitions answer.",
     "metadata.log.dir": "Where the metadata log lives; the first of log.dirs when unset.",
     "metadata.log.max.record.bytes.between.snapshots": "Bytes of metadata records after which a snapshot "
