@@ -8,8 +8,9 @@ READ_CHUNK_BYTES = 64 * 1024
 """What one turn reads from one connection into its shared buffer: large enough that a pipelining
 client costs one recv per turn, small enough that it cannot starve the others."""
 
-OUTPUT_QUEUE_BYTES_MAX = 16 * 1024 * 1024
-"""Heap bytes (file slices do not count) queued on one connection before its requests are left unread."""
+OUTPUT_QUEUE_BYTES_MAX = 1024 * 1024
+"""Heap bytes (file slices do not count) queued on one connection before its requests are left alone: what one
+turn sends. A peer that pipelines and does not read holds that much and one answer more."""
 
 REQUEST_OBJECTS_MAX = 2_000_000
 """Structs and array elements one decoded request may hold. A frame of 100 MB could otherwise ask for

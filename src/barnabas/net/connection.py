@@ -26,6 +26,7 @@ from typing import Any
 from barnabas.base.dataclass import dataclass
 from barnabas.base.enums import Enum, auto
 from barnabas.base.errors import ProtocolError
+from barnabas.base.limits import OUTPUT_QUEUE_BYTES_MAX
 from barnabas.base.logger import Logger
 from barnabas.base.region import FileSlice
 from barnabas.net.contracts import ConnectionHandler, ConnectionLoop, Part, Transport
@@ -489,7 +490,11 @@ class Connection:
             deliverable = (
                 frames is not None and not self.request_in_hand and budget > 0 and not self._loop.is_stopping
             )
-            if output is not None and (not deliverable or len(output) >= CORKED_PARTS_MAX):
+            if output is not None and (
+                not deliverable
+                or len(output) >= CORKED_PARTS_MAX
+                or output.heap_bytes >= OUTPUT_QUEUE_BYTES_MAX
+            ):
                 # Answers of pipelined requests gather while more can be delivered, then go out together.
                 if self._flush(output) is not Progress.DONE:
                     break

@@ -102,7 +102,11 @@ class OutputCounters:
 
 
 class OutputQueue:
-    """The parts that wait on one connection, in order."""
+    """The parts that wait on one connection, in order.
+
+    Attributes:
+        heap_bytes: of parts in memory, of one that is out in part all.
+    """
 
     __slots__ = (
         "_cold_reads",
@@ -117,6 +121,7 @@ class OutputQueue:
         "_transport",
         "_warm_end",
         "_zero_copy_min_bytes",
+        "heap_bytes",
     )
 
     def __init__(
@@ -142,6 +147,7 @@ class OutputQueue:
         self._zero_copy_min_bytes = zero_copy_min_bytes
         self._counters = counters
         self._parts: deque[Part] = deque()
+        self.heap_bytes = 0
         self._offset = 0  # bytes of the first part that are out
         self._corked = False  # the socket holds back its last partial packet
         self._cold_reads = cold_reads
@@ -169,6 +175,8 @@ class OutputQueue:
         for part in parts:
             if len(part):
                 self._parts.append(part)
+                if part.__class__ is not FileSlice:
+                    self.heap_bytes += len(part)
             elif isinstance(part, FileSlice):
                 part.release()
 
@@ -179,7 +187,7 @@ class OutputQueue:
             part = parts.popleft()
             if isinstance(part, FileSlice):
                 part.release()
-        self._offset = 0
+        self._offset = self.heap_bytes = 0
         self._reading = self._resume = None
 
     def doubt(self) -> None:
@@ -344,6 +352,8 @@ class OutputQueue:
             if isinstance(part, FileSlice):
                 part.release()
                 self._warm_end = 0
+            else:
+                self.heap_bytes -= len(part)
         self._offset = offset
 
 

@@ -8,6 +8,7 @@ from select import EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLRDHUP
 import pytest
 
 from barnabas.base.errors import ProtocolError
+from barnabas.base.limits import OUTPUT_QUEUE_BYTES_MAX
 from barnabas.base.region import FileSlice
 from barnabas.net.connection import READ_INTEREST, REQUESTS_PER_TURN_MAX, Connection, ConnectionState
 from barnabas.net.listener_config import FetchMode, ListenerConfig
@@ -446,3 +447,20 @@ def test_any_order_of_events_keeps_order_and_leases(seed: int) -> None:
         respond(connection, frame)
     assert file.holders == 1
     assert bench.handler.closed == 1
+
+
+def test_a_peer_that_pipelines_and_does_not_read_is_bounded() -> None:
+    answer = bytes(100_000)
+    bench = Bench(lambda connection, frame: connection.respond([answer]))
+    bench.transport.rooms.extend([0] * 10_000)
+    bench.arrive(b"".join(framed(b"%d" % number) for number in range(200)))
+    for _ in range(50):
+        bench.loop.turn()
+        bench.connection.handle_events(bench.loop.interest)
+    waiting_bytes = bench.connection.statistics().output_bytes_waiting
+    assert waiting_bytes < OUTPUT_QUEUE_BYTES_MAX + 2 * len(answer)
+    bench.transport.rooms.clear()
+    for _ in range(200):
+        bench.connection.handle_events(bench.loop.interest)
+        bench.loop.turn()
+    assert len(bench.transport.outgoing) == 200 * (4 + len(answer))
