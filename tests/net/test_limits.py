@@ -7,8 +7,12 @@ import resource
 import select
 import socket
 import time
+from contextlib import ExitStack
+
+import pytest
 
 from barnabas.net.connection import Connection
+from barnabas.net.creation_rate import UNLIMITED
 from barnabas.net.listener_config import ConnectionLimits
 
 from .running import Handler, Running, client_of, echo, wait_until
@@ -44,6 +48,36 @@ def test_max_connections_per_ip_closes_the_next_at_once() -> None:
             assert second.is_closed()
         assert first.ask(b"still here") == b"still here"
         assert running.on_loop(running.reactor.statistics).refused_per_ip == 1
+
+
+@pytest.mark.parametrize("where", ["broker", "listener"])
+def test_connections_that_come_too_fast_wait(where: str) -> None:
+    """The window's worth at once, the next when there is room for it; who is there is not disturbed."""
+    rate = {"connection_creation_rate": 10}
+    limits = ConnectionLimits(creation_window_ms=200, **(rate if where == "broker" else {}))
+    running = Running(limits=limits)
+    listener = running.listen(Handler(echo), **(rate if where == "listener" else {}))
+    running.reactor.limit_listener(listener, 100, 10 if where == "listener" else UNLIMITED)
+    with running, ExitStack() as clients:
+        started = time.monotonic()
+        opened = [clients.enter_context(client_of(listener)) for _ in range(6)]
+        for client in opened:
+            assert client.ask(b"x") == b"x"
+            assert opened[0].ask(b"y") == b"y"
+        # Two at once, four more at ten a second.
+        assert time.monotonic() - started > 0.35
+        turns = running.on_loop(running.reactor.statistics).turns
+        assert turns < 200, "it spins"
+
+
+def test_a_new_rate_ends_a_wait() -> None:
+    running = Running(limits=ConnectionLimits(connection_creation_rate=0))
+    listener = running.listen(Handler(echo))
+    with running, client_of(listener) as client:
+        client.send(b"x")
+        assert running.on_loop(listener.statistics).connections == 0
+        running.on_loop(lambda: running.reactor.limit_connections(ConnectionLimits()))
+        assert client.receive() == b"x"
 
 
 def test_idle_connections_are_closed_and_busy_or_waiting_ones_are_not() -> None:

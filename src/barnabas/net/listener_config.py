@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from barnabas.base.dataclass import dataclass, field
 from barnabas.base.enums import Enum
+from barnabas.net.creation_rate import UNLIMITED
 from barnabas.net.tls_config import TLS_READ_BYTES, TlsConfig
 
 _INT_MAX = 2**31 - 1
@@ -45,6 +46,7 @@ class ListenerConfig:
         socket_receive_buffer_bytes: SO_RCVBUF; -1 leaves it to the system.
         socket_listen_backlog_size: connections the kernel holds before they are accepted.
         max_connections: of this listener; further ones stay in the backlog until one closes.
+        connection_creation_rate: connections a second of this listener; further ones wait in the backlog.
         tcp_congestion: congestion control by name, None leaves the system's.
         tls: None for plaintext.
         tls_read_bytes: what is read of a slice at once to be encrypted, at most STAGING_BYTES.
@@ -60,6 +62,7 @@ class ListenerConfig:
     socket_receive_buffer_bytes: int = 102_400
     socket_listen_backlog_size: int = 50
     max_connections: int = _INT_MAX
+    connection_creation_rate: int = UNLIMITED
     tcp_congestion: str | None = None
     tls: TlsConfig | None = None
     tls_read_bytes: int = TLS_READ_BYTES
@@ -88,12 +91,16 @@ class ConnectionLimits:
         max_connections_per_ip_overrides: address -> its own limit. Names are resolved by the caller.
         connections_max_idle_ms: a connection without traffic and without a request in hand is closed
             after this, up to a sixteenth later; -1 never.
+        connection_creation_rate: connections a second; further ones wait in the backlog.
+        creation_window_ms: over which such rates hold, the listeners' too.
     """
 
     max_connections: int = _INT_MAX
     max_connections_per_ip: int = _INT_MAX
     max_connections_per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
     connections_max_idle_ms: int = 600_000
+    connection_creation_rate: int = UNLIMITED
+    creation_window_ms: int = 10_000
 
     def __post_init__(self) -> None:
         _require(self.max_connections >= 0, "max.connections must be at least 0")

@@ -6,6 +6,7 @@ one addition per request less, and each connection's own figures for free.
 
 from typing import TYPE_CHECKING
 
+from barnabas.net.creation_rate import CreationRate
 from barnabas.net.frame_reader import LENGTH_BYTES
 from barnabas.net.listener_config import STAGING_BYTES, FetchMode, ListenerConfig
 from barnabas.net.output import COPY_ALL, OutputCounters
@@ -26,6 +27,7 @@ class ListenerTraffic:
         "handshakes_failed",
         "handshaking",
         "output",
+        "rate",
         "reads",
         "requests_received",
         "staging_bytes",
@@ -46,6 +48,7 @@ class ListenerTraffic:
         self.staging_bytes = STAGING_BYTES if config.tls is None else config.tls_read_bytes
         self.output = OutputCounters()
         self.tls: ListenerTls | None = None
+        self.rate = CreationRate(config.connection_creation_rate)
         self.handshaking = 0  # accepted, but their handshake is not done
         self.handshakes_failed = 0
         self.reads = 0

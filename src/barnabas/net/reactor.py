@@ -10,47 +10,36 @@ and cannot sendfile behind a header without a second packet or tell a half-close
 Level-triggered, because a bounded read per turn then needs no bookkeeping of what is left.
 """
 
-import errno
 import os
 import select
 from _thread import RLock  # threading.RLock is the same and its import costs 2 ms
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from barnabas.base.clock import Clock, SystemClock
 from barnabas.base.cold_reads import ColdReads
 from barnabas.base.limits import READ_CHUNK_BYTES
 from barnabas.base.logger import Logger
 from barnabas.base.region import FileSlice
+from barnabas.net.acceptor import Acceptor
 from barnabas.net.connection import READ_INTEREST, Connection, ConnectionStatistics
-from barnabas.net.connection_counts import ConnectionCounts
 from barnabas.net.contracts import ConnectionHandler, Timer, Timers, Transport
+from barnabas.net.creation_rate import UNLIMITED
 from barnabas.net.frame_memory import FrameMemory
 from barnabas.net.idle_connections import IdleConnections
-from barnabas.net.listener import Listener, plain_address
+from barnabas.net.listener import Listener
 from barnabas.net.listener_config import STAGING_BYTES, ConnectionLimits, ListenerConfig
 from barnabas.net.log_throttle import LogThrottle
 from barnabas.net.reactor_state import TRANSITIONS, ReactorState, ReactorStatistics
-from barnabas.net.transport import PlaintextTransport
-
-if TYPE_CHECKING:
-    from barnabas.net.handshakes import Handshakes
 
 log = Logger(__name__)
 
 EVENTS_PER_TURN_MAX = 256
-ACCEPTS_PER_TURN_MAX = 64
 CALLS_PER_TURN_MAX = 256
 TIMERS_PER_TURN_MAX = 256
 
-ACCEPT_PAUSE_MS = 1000
-"""Without a free descriptor, accepting pauses this long, or until a connection closes."""
-
 STOP_DEADLINE_MS = 1000
 """How long requests in hand and unread answers may hold up a stop."""
-
-_NO_DESCRIPTOR = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 
 
 class Reactor:
@@ -84,13 +73,12 @@ class Reactor:
         self.receive_view = memoryview(self.receive_buffer)
         self.frame_memory = FrameMemory()
         self.staging = memoryview(bytearray(STAGING_BYTES))
-        self._counts = ConnectionCounts(limits or ConnectionLimits())
-        max_idle_ms = self._counts.limits.connections_max_idle_ms
+        limits = limits or ConnectionLimits()
+        max_idle_ms = limits.connections_max_idle_ms
         self._idle: IdleConnections[Connection] | None = (
             IdleConnections(max(1, max_idle_ms)) if max_idle_ms >= 0 else None
         )
         self._idle_timer: Timer | None = None
-        self._accept_timer: Timer | None = None
         self._state = ReactorState.RUNNING
         self.is_stopping = False  # what connections ask for each answer
         self.cold_reads: ColdReads | None = None
@@ -100,9 +88,14 @@ class Reactor:
         self._is_woken = False
         self._wake_lock = RLock()  # a signal handler may call while its thread is in `_wake`
         self._connections: dict[int, Connection] = {}
-        self._handshakes: Handshakes | None = None  # made with the first TLS listener
-        self._listeners: dict[int, Listener] = {}
-        self._all_listeners: list[Listener] = []
+        self._acceptor = Acceptor(
+            polled=self._epoll,
+            clock=self._clock,
+            call_later=self.call_later,
+            throttle=self.throttle,
+            limits=limits,
+            opened=self._open,
+        )
         self._advancing: list[Connection] = []
         self._calls: deque[Callable[[], object]] = deque()
         self._calls_from_threads: deque[Callable[[], object]] = deque()
@@ -112,7 +105,6 @@ class Reactor:
         self._turns = 0
         self._events = 0
         self._closed_idle = 0
-        self._accept_failures = 0
 
     # Listeners
 
@@ -126,35 +118,23 @@ class Reactor:
 
     def add_listener(self, listener: Listener) -> Listener:
         """Take connections of a listener that is bound."""
-        if listener.traffic.tls is not None and self._handshakes is None:
-            from barnabas.net.handshakes import Handshakes  # noqa: PLC0415 - ssl costs plain starts 5 ms
-
-            self._handshakes = Handshakes(
-                polled=self._epoll,
-                call_later=self.call_later,
-                opened=self._open,
-                dropped=self._drop_peer,
-                throttle=self.throttle,
-            )
-        self._listeners[listener.fd] = listener
-        self._all_listeners.append(listener)
-        self._poll_listeners()
+        self._acceptor.add(listener)
         return listener
 
     @property
     def listeners(self) -> tuple[Listener, ...]:
         """All that were bound, closed ones too."""
-        return tuple(self._all_listeners)
+        return tuple(self._acceptor.listeners)
 
     def limit_connections(self, limits: ConnectionLimits) -> None:
         """Take over other limits for connections to come; those there stay. The idle time stays as it was."""
-        self._counts.limits = limits
-        self._poll_listeners()
+        self._acceptor.limit(limits)
 
-    def limit_listener(self, listener: Listener, max_connections: int) -> None:
-        """Take over another limit for the connections of one listener."""
-        listener.max_connections = max_connections
-        self._poll_listeners()
+    def limit_listener(
+        self, listener: Listener, max_connections: int, creation_rate: int = UNLIMITED
+    ) -> None:
+        """Take over other limits for the connections of one listener."""
+        self._acceptor.limit_listener(listener, max_connections, creation_rate)
 
     # Calls
 
@@ -243,12 +223,12 @@ class Reactor:
             turns=self._turns,
             events=self._events,
             calls_waiting=len(self._calls) + len(self._calls_from_threads),
-            connections=self._counts.total,
+            connections=self._acceptor.counts.total,
             frame_memory_bytes=self.frame_memory.held_bytes,
-            refused_per_ip=self._counts.refused_per_ip,
+            refused_per_ip=self._acceptor.counts.refused_per_ip,
             closed_idle=self._closed_idle,
-            accept_failures=self._accept_failures,
-            listeners=tuple(listener.statistics() for listener in self._all_listeners),
+            accept_failures=self._acceptor.failures,
+            listeners=tuple(listener.statistics() for listener in self._acceptor.listeners),
         )
 
     def connection_statistics(self) -> list[ConnectionStatistics]:
@@ -269,14 +249,10 @@ class Reactor:
         """Take a closed connection out of everything, before its descriptor is closed."""
         del self._connections[connection.fd]
         self._epoll.unregister(connection.fd)
-        self._counts.release(connection.peer_host)
         if self._idle is not None:
             self._idle.discard(connection)
         connection.traffic.retire(connection)
-        if self._accept_timer is not None:
-            self._accept_timer.cancel()
-            self._accept_timer = None
-        self._poll_listeners()
+        self._acceptor.closed(connection.peer_host)
 
     def slice_failed(self, failed: FileSlice, cause: OSError) -> None:
         """Tell the owner of the files (F43)."""
@@ -298,17 +274,14 @@ class Reactor:
 
     def _handle_others(self, fds: list[int]) -> None:
         for fd in fds:
-            listener = self._listeners.get(fd)
-            if listener is not None:
-                self._accept(listener)
-            elif self._handshakes is not None and fd in self._handshakes:
-                self._handshakes.step(fd, self._turns)
-            elif fd == self._wake_fd:
+            if fd == self._wake_fd:
                 # Read, then cleared, then the calls are taken: a thread that still finds the flag set has
                 # appended its call before. Cleared here even if no call is left (an earlier turn took it
                 # before its thread had come to wake us), or nobody could wake us again.
                 os.eventfd_read(fd)
                 self._is_woken = False
+            else:
+                self._acceptor.handle(fd, self._turns)
 
     def _run_due(self) -> None:
         """Run calls, timers, connections that go on, and the end-of-turn calls."""
@@ -356,68 +329,16 @@ class Reactor:
             if self._wake_fd >= 0:
                 os.eventfd_write(self._wake_fd, 1)
 
-    # Accepting
-
-    def _poll_listeners(self) -> None:
-        """Poll each listener that may take a connection, and no other."""
-        paused = self._counts.is_full or self._accept_timer is not None
-        for listener in self._listeners.values():
-            wanted = (not paused or listener.is_local) and not listener.is_full
-            if wanted and not listener.is_polled:
-                self._epoll.register(listener.fd, select.EPOLLIN)
-            elif listener.is_polled and not wanted:
-                self._epoll.unregister(listener.fd)
-            listener.is_polled = wanted
-
-    def _accept(self, listener: Listener) -> None:
-        """Take the waiting connections of a listener, up to the turn's share and the limits."""
-        for _ in range(ACCEPTS_PER_TURN_MAX):
-            if (self._counts.is_full and not listener.is_local) or listener.is_full:
-                self._poll_listeners()
-                return
-            try:
-                accepted, peer = listener.accept()
-            except BlockingIOError:
-                return
-            except OSError as error:
-                if error.errno in _NO_DESCRIPTOR:
-                    self._pause_accepting(error)
-                    return
-                continue  # the peer gave up before it was its turn
-            if not self._counts.admit(peer[0]):
-                self.throttle.warning(
-                    log,
-                    "Rejected connection from %s: the address has its maximum of %d connections",
-                    peer[0],
-                    self._counts.limits.per_ip(peer[0]),
-                )
-                accepted.close()
-                continue
-            local = plain_address(accepted.getsockname())
-            if listener.traffic.tls is None:
-                self._open(listener, PlaintextTransport(accepted), local, peer)
-                continue
-            assert self._handshakes is not None
-            try:
-                self._handshakes.begin(listener, accepted, local, peer)
-            except OSError:  # the peer gave up already
-                self._drop_peer(peer[0])
-
-    def _drop_peer(self, address: str) -> None:
-        """There will be no connection for who was counted already."""
-        self._counts.release(address)
-        self._poll_listeners()
+    # Opening
 
     def _open(
         self, listener: Listener, transport: Transport, local: tuple[str, int], peer: tuple[str, int]
     ) -> None:
         try:
             self._epoll.register(transport.fileno(), READ_INTEREST)
-        except OSError as error:  # the user's limit of watches, or memory
-            self._counts.release(peer[0])
+        except OSError:
             transport.close()
-            self._pause_accepting(error)
-            return
+            raise
         number, self._next_number = self._next_number, self._next_number + 1
         connection = Connection(
             transport=transport,
@@ -442,18 +363,6 @@ class Reactor:
             self.throttle.exception(log, "Closing connection %s: it could not be opened", connection.id)
             connection.close("it could not be opened")
         connection.begin()
-
-    def _pause_accepting(self, error: OSError) -> None:
-        """Without a descriptor the listener would stay readable and the loop would spin."""
-        self._accept_failures += 1
-        self.throttle.warning(log, "Cannot accept connections now: %s", os.strerror(error.errno or 0))
-        if self._accept_timer is None:
-            self._accept_timer = self.call_later(ACCEPT_PAUSE_MS, self._resume_accepting)
-        self._poll_listeners()
-
-    def _resume_accepting(self) -> None:
-        self._accept_timer = None
-        self._poll_listeners()
 
     # Idle connections
 
@@ -480,13 +389,7 @@ class Reactor:
             return
         self._become(ReactorState.STOPPING)
         self.is_stopping = True
-        for listener in self._listeners.values():
-            if listener.is_polled:
-                self._epoll.unregister(listener.fd)
-            listener.close()
-        self._listeners.clear()
-        if self._handshakes is not None:
-            self._handshakes.close_all()
+        self._acceptor.close()
         for hook in self._stopping_hooks:
             self._run_call(hook)
         for connection in list(self._connections.values()):
@@ -504,11 +407,7 @@ class Reactor:
         """Give everything back, also after an exception that ends the thread."""
         for connection in list(self._connections.values()):
             connection.close("the event loop has ended")
-        if self._handshakes is not None:
-            self._handshakes.close_all()
-        for listener in self._listeners.values():
-            listener.close()
-        self._listeners.clear()
+        self._acceptor.close()
         self._epoll.close()
         with self._wake_lock:
             wake_fd, self._wake_fd = self._wake_fd, -1

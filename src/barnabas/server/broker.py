@@ -82,7 +82,7 @@ class Broker:
             clock=self._clock,
             timers=self._wheel,
             limits=configs.connection_limits(settings),
-            on_slice_error=lambda failed, cause: self._slice_errors.failed(failed, cause),
+            on_slice_error=self._slice_failed,
         )
         self._worker = Worker(self._reactor.call_soon_threadsafe)
         self._readers: WorkerPool | None = None
@@ -343,6 +343,9 @@ class Broker:
             log = None if topic is None else self._logs.get(topic.name, number)
             if log is not None:
                 yield (topic_id, number), self._directory_ids[log.directory.path]
+
+    def _slice_failed(self, failed: FileSlice, cause: OSError) -> None:
+        self._slice_errors.failed(failed, cause)
 
     def _directory_failed(self, directory: LogDirectory) -> None:
         self._replicas.log_directory_failed(directory)

@@ -8,6 +8,7 @@ from barnabas.handlers.services import HandlerSettings
 from barnabas.metadata.broker_config_checks import connections_per_ip
 from barnabas.metadata.image import Endpoint
 from barnabas.metadata.metadata_log import MetadataLogConfig
+from barnabas.net.creation_rate import UNLIMITED
 from barnabas.net.listener_config import ConnectionLimits, FetchMode, ListenerConfig
 from barnabas.server.listeners import ListenerAddress
 from barnabas.server.settings import Settings
@@ -35,6 +36,7 @@ def listener_config(settings: Settings, address: ListenerAddress) -> ListenerCon
         socket_receive_buffer_bytes=settings.integer("socket.receive.buffer.bytes"),
         socket_listen_backlog_size=settings.integer("socket.listen.backlog.size"),
         max_connections=listener_connections_max(settings, address.name),
+        connection_creation_rate=listener_creation_rate(settings, address.name),
         tls=listener_tls(settings, address),
         tls_read_bytes=tls_read_bytes,
     )
@@ -46,6 +48,12 @@ def listener_connections_max(settings: Settings, listener: str) -> int:
     return own if isinstance(own, int) else settings.integer("max.connections")
 
 
+def listener_creation_rate(settings: Settings, listener: str) -> int:
+    """Return how many connections a second a listener may take by itself."""
+    own = settings.for_listener(listener, "max.connection.creation.rate")
+    return own if isinstance(own, int) else UNLIMITED
+
+
 def connection_limits(settings: Settings) -> ConnectionLimits:
     """Return the limits over all listeners."""
     overrides = connections_per_ip(settings.text("max.connections.per.ip.overrides") or "")
@@ -54,6 +62,11 @@ def connection_limits(settings: Settings) -> ConnectionLimits:
         max_connections_per_ip=settings.integer("max.connections.per.ip"),
         max_connections_per_ip_overrides=overrides,
         connections_max_idle_ms=settings.integer("connections.max.idle.ms"),
+        connection_creation_rate=settings.integer("max.connection.creation.rate"),
+        # Kafka's windows less the one that is being filled.
+        creation_window_ms=1000
+        * max(1, settings.integer("quota.window.num") - 1)
+        * settings.integer("quota.window.size.seconds"),
     )
 
 

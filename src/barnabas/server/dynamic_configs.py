@@ -79,7 +79,11 @@ class DynamicConfigs:
         now = self.current()
         self._reactor.limit_connections(configs.connection_limits(now))
         for name, listener in self._listeners.items():
-            self._reactor.limit_listener(listener, configs.listener_connections_max(now, name))
+            self._reactor.limit_listener(
+                listener,
+                configs.listener_connections_max(now, name),
+                configs.listener_creation_rate(now, name),
+            )
         self._renew_tls(now)
         expiration_ms = now.integer("producer.id.expiration.ms")
         if expiration_ms != self._logs.config.producer_id_expiration_ms:
