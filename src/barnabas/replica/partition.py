@@ -1,8 +1,8 @@
 """One partition as its leader sees it: who leads, who is in sync, how far each kind of reader may read.
 
-The log knows bytes and offsets; this knows leadership, the high watermark and the last stable offset. With one
-replica the high watermark follows the log's end at once. Bounds are offsets with their byte positions, so that
-a read never searches for where to stop (F13, F20) and a parked fetch counts by subtraction (F26).
+The log knows bytes and offsets; this knows leadership, high watermark and last stable offset. With one
+replica the high watermark follows the log's end at once. Bounds are offsets with their byte positions, so
+that a read never searches for where to stop (F13, F20) and a parked fetch counts by subtraction (F26).
 
 Changes are told by return value, not by callbacks: the caller decides whom to wake and when.
 """
