@@ -13,10 +13,14 @@ first to its last offset, 1 MiB a fetch, as fast as it can. The runs take turns,
     blocking  the same with cold.read.threads=0: the loop waits for the disk
 
 Told are p50, p99, p99.9 and the longest of the hot consumer's polls, the reader's throughput, and the ratio
-of the p99 to that alone: medians over the rounds. The three processes share the machine's cores.
+of the p99 to that alone: medians over the rounds. The three processes share the machine's cores, and on a
+busy one the latencies tell more of the scheduler than of the disk. So as root the kernel's delay accounting
+is on meanwhile (kernel.task_delayacct), and it is told how long the loop's thread has waited for the disk,
+which no neighbour can change; else that is 0.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import socket
@@ -25,10 +29,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hot_path import FETCH_VERSION, PRODUCE_VERSION, batch, fetch_frame, frame
+from hot_path import FETCH_VERSION, PRODUCE_VERSION, batch, cpu_s, fetch_frame, frame
 from start import SERVE, stop
 
 from barnabas.base.page_cache import PageCache
@@ -41,6 +46,7 @@ from barnabas.protocol.record_batch import HEADER, LOG_OVERHEAD_BYTES
 POLLS_PER_SECOND = 1000
 ALONE_S = 4
 SLOW_GIB = 10
+DELAY_ACCOUNTING = Path("/proc/sys/kernel/task_delayacct")
 CONDITIONS = {"alone": 4, "warm": 4, "cold": 4, "blocking": 0}
 """Name -> cold.read.threads."""
 
@@ -63,10 +69,26 @@ def main() -> None:
         read_all(options.port)
     elif options.directory is not None:
         options.directory.mkdir(parents=True, exist_ok=True)
-        compare(options, options.directory)
+        with delay_accounting():
+            compare(options, options.directory)
     else:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, delay_accounting():
             compare(options, Path(folder))
+
+
+@contextlib.contextmanager
+def delay_accounting() -> Iterator[None]:
+    """Let the kernel count how long threads that are made meanwhile wait for disks, if it lets us."""
+    try:
+        before = DELAY_ACCOUNTING.read_text()
+        DELAY_ACCOUNTING.write_text("1")
+    except OSError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        DELAY_ACCOUNTING.write_text(before)
 
 
 def compare(options: argparse.Namespace, folder: Path) -> None:
@@ -79,7 +101,7 @@ def compare(options: argparse.Namespace, folder: Path) -> None:
             try:
                 fill(port, folder, size, options.batch_kib * 1024)
                 held = hold(folder, in_memory=name == "warm")
-                runs[name].append(run(name, port) | {"held": held})
+                runs[name].append(run(name, port, broker.pid) | {"held": held})
             finally:
                 stop(broker)
             print(f"round {number + 1} {name:9} {line(runs[name][-1])}", flush=True)
@@ -95,7 +117,8 @@ def line(found: dict[str, float]) -> str:
     return (
         f"p50 {found['p50_us']:5.0f} p99 {found['p99_us']:6.0f} p99.9 {found['p999_us']:6.0f}"
         f" max {found['max_us']:6.0f} us, reader {found['mb_per_second']:5.0f} MB/s,"
-        f" broker {found['broker_cpu_s']:.2f} s CPU, {found['held']:.0%} in memory before"
+        f" broker {found['broker_cpu_s']:.2f} s CPU, loop waited {found['disk_wait_ms']:.0f} ms for the disk,"
+        f" {found['held']:.0%} in memory before"
     )
 
 
@@ -110,9 +133,10 @@ def serve(folder: Path, threads: int, overrides: list[str]) -> tuple[subprocess.
     return broker, port
 
 
-def run(name: str, port: int) -> dict[str, float]:
-    """Return the hot consumer's latencies, and the reader's throughput."""
-    before_s = cpu_s(port)
+def run(name: str, port: int, pid: int) -> dict[str, float]:
+    """Return the hot consumer's latencies, the reader's throughput, and what the broker did for it."""
+    topic_id(port, "hot")  # answered when the loop is done with what it did before
+    before_s, before_ms = cpu_s(pid), disk_wait_ms(pid)
     hot = start("hot", port)
     mb_per_second = 0.0
     if name == "alone":
@@ -120,24 +144,17 @@ def run(name: str, port: int) -> dict[str, float]:
     else:
         time.sleep(0.3)
         mb_per_second = finish(start("reader", port))["mb_per_second"]
-    return finish(hot) | {"mb_per_second": mb_per_second, "broker_cpu_s": cpu_s(port) - before_s}
+    return finish(hot) | {
+        "mb_per_second": mb_per_second,
+        "broker_cpu_s": cpu_s(pid) - before_s,
+        "disk_wait_ms": disk_wait_ms(pid) - before_ms,
+    }
 
 
-def cpu_s(port: int) -> float:
-    """Return the processor time, user and system, of all threads of the process that listens on a port."""
-    inode = next(
-        fields[9]
-        for fields in (row.split() for row in Path("/proc/net/tcp").read_text().splitlines()[1:])
-        if fields[3] == "0A" and fields[1].endswith(f":{port:04X}")
-    )
-    for path in Path("/proc").glob("[0-9]*/fd/*"):
-        try:
-            if os.readlink(path) == f"socket:[{inode}]":
-                fields = (path.parent.parent / "stat").read_text().rpartition(")")[2].split()
-                return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        except OSError:
-            continue
-    raise AssertionError("nobody listens there")
+def disk_wait_ms(pid: int) -> float:
+    """Return how long a process's first thread, the loop's, has waited for disks."""
+    fields = Path(f"/proc/{pid}/task/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[39]) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
 def start(role: str, port: int) -> subprocess.Popen[str]:
@@ -217,9 +234,13 @@ def connect(port: int) -> socket.socket:
 
 
 def ask(connection: socket.socket, request: memoryview) -> memoryview:
-    connection.sendall(len(request).to_bytes(4, "big") + request)
+    connection.sendall(framed(request))
     length = int.from_bytes(receive(connection, 4), "big")
     return receive(connection, length)
+
+
+def framed(request: memoryview) -> bytes:
+    return len(request).to_bytes(4, "big") + request
 
 
 def receive(connection: socket.socket, length: int) -> memoryview:
@@ -262,32 +283,35 @@ def ended() -> bool:
 
 
 def read_all(port: int) -> None:
-    """Read the cold topic from its first to its last offset; print how fast that was."""
+    """Read the cold topic from its first to its last offset; print how fast that was.
+
+    Only the first answer is looked at. Of the others the kernel throws the records away, since a consumer
+    elsewhere would not use this machine's processors: batches of one record and one size need no look.
+    """
     asked, offset, total = topic_id(port, "cold"), 0, 0
+    thrown_away = bytearray(1 << 20)
     with connect(port) as connection:
+        first = ask(connection, fetch_frame(asked, 0))
+        _, body = frames.decode_response_header(first, ApiKey.FETCH, FETCH_VERSION)
+        records = messages.FetchResponse.decode(first, FETCH_VERSION, body).responses[0].partitions[0].records
+        assert isinstance(records, memoryview)
+        other_bytes = len(first) - len(records)
+        batch_bytes = LOG_OVERHEAD_BYTES + HEADER.unpack_from(records, 0)[1]
         began = time.perf_counter()
         while True:
-            answer = ask(connection, fetch_frame(asked, offset))
-            _, body = frames.decode_response_header(answer, ApiKey.FETCH, FETCH_VERSION)
-            found = messages.FetchResponse.decode(answer, FETCH_VERSION, body).responses[0].partitions[0]
-            assert found.error_code == 0
-            if not found.records:
+            connection.sendall(framed(fetch_frame(asked, offset)))
+            length = int.from_bytes(receive(connection, 4), "big")
+            left = length
+            while left:
+                count = connection.recv_into(thrown_away, min(left, len(thrown_away)), socket.MSG_TRUNC)
+                assert count, "the broker closed the connection"
+                left -= count
+            if length < batch_bytes:
                 break
-            offset = next_offset(found.records, offset)
-            total += len(answer)
+            offset += max(1, (length - other_bytes + 4) // batch_bytes)
+            total += length
         seconds = time.perf_counter() - began
     report({"mb_per_second": total / 1e6 / seconds})
-
-
-def next_offset(records: memoryview, offset: int) -> int:
-    """Return the offset behind the last whole batch."""
-    at = 0
-    while at + HEADER.size <= len(records):
-        base_offset, length, *_ = fields = HEADER.unpack_from(records, at)
-        at += LOG_OVERHEAD_BYTES + length
-        if at <= len(records):
-            offset = base_offset + fields[6] + 1
-    return offset
 
 
 def report(found: dict[str, Any]) -> None:
