@@ -51,6 +51,7 @@ from barnabas.metadata.topic_changes import (
     PARTITIONS_PER_REQUEST_MAX,
     RECORDS_PER_REQUEST_MAX,
     NamedResult,
+    NewTopicConfigs,
     PartitionsCreation,
     Placement,
     TopicCreation,
@@ -211,7 +212,7 @@ class Controller:
         asked = sum(len(c.assignments) or max(c.num_partitions, 1) for c in creations)
         if asked > PARTITIONS_PER_REQUEST_MAX:
             return _all_refused(creations, "Excessively large number of partitions per request.")
-        brokers = self.broker_configs()
+        effective = NewTopicConfigs(self.broker_configs())
         records: list[VersionedRecord] = []
         results: list[TopicCreationResult] = []
         for creation in creations:
@@ -219,7 +220,7 @@ class Controller:
                 planned, result = plan_topic(
                     creation,
                     image=self.image,
-                    brokers=brokers,
+                    effective=effective,
                     placement=self._placement,
                     topic_id=self._fresh_topic_id(),
                     collisions=self._collisions,

@@ -107,11 +107,35 @@ class Placement:
     is_cordoned: bool = False
 
 
+class NewTopicConfigs:
+    """The effective configs of the topics of one request, made once for all that set the same.
+
+    A request may ask for thousands of topics, and answers tell some forty configs of each.
+
+    Args:
+        brokers: what is set for this broker now.
+    """
+
+    __slots__ = ("_described", "brokers")
+
+    def __init__(self, brokers: BrokerConfigs) -> None:
+        self.brokers = brokers
+        self._described: dict[frozenset[tuple[str, str]], tuple[ConfigEntry, ...]] = {}
+
+    def described(self, overrides: Mapping[str, str]) -> tuple[ConfigEntry, ...]:
+        """Return every config of a topic with these overrides."""
+        same = frozenset(overrides.items())
+        known = self._described.get(same)
+        if known is None:
+            known = self._described[same] = tuple(describe_topic(overrides, self.brokers))
+        return known
+
+
 def plan_topic(
     creation: TopicCreation,
     *,
     image: MetadataImage,
-    brokers: BrokerConfigs,
+    effective: NewTopicConfigs,
     placement: Placement,
     topic_id: bytes,
     collisions: Mapping[str, str],
@@ -136,6 +160,7 @@ def plan_topic(
             ErrorCode.INVALID_TOPIC_EXCEPTION,
             f"Topic '{creation.name}' collides with existing topic: {other}",
         )
+    brokers = effective.brokers
     configs: dict[str, str] = {}
     for name, value in creation.configs.items():
         if value is None:
@@ -160,7 +185,7 @@ def plan_topic(
         topic_id=topic_id,
         num_partitions=count,
         replication_factor=factor,
-        configs=tuple(describe_topic(configs, brokers)),
+        configs=effective.described(configs),
     )
 
 

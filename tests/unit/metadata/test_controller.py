@@ -421,3 +421,15 @@ def test_encoded_topics_are_made_once_until_something_changes() -> None:
     controller.image._set_broker(replace(broker, rack="r"), MetadataDelta())
     ask("other")
     assert made == ["t", "other", "t", "other"]
+
+
+def test_topics_of_one_request_that_set_the_same_share_the_description_of_their_configs() -> None:
+    creations = [
+        TopicCreation(name="one", num_partitions=1, configs={"retention.ms": "5"}),
+        TopicCreation(name="two", num_partitions=1, configs={"retention.ms": "5"}),
+        TopicCreation(name="other", num_partitions=1),
+    ]
+    first, second, other = (result.configs for result in Node().start().create_topics(creations))
+    assert first is second
+    assert {entry.value for entry in first if entry.name == "retention.ms"} == {"5"}
+    assert {entry.value for entry in other if entry.name == "retention.ms"} == {"604800000"}
