@@ -1,8 +1,9 @@
 """What the kernel counted of another process: bytes through system calls, threads, CPU, strace.
 
-`/proc/PID/io` counts read(2) and its like in `rchar`, write(2) and its like in `wchar`, and sendfile in both;
-recv(2) and send(2) are in neither. So what a broker that sends by sendfile read of its files for itself
-is the difference of the two, and what one that copies sent is missing from `wchar`.
+`/proc/PID/io` counts read(2) and its like in `rchar`, write(2) and its like in `wchar`, and sendfile in both
+alike; recv(2) and send(2) are in neither. So what a broker that sends by sendfile read of its files for
+itself is the difference of the two, and what one that copies sent is missing from `wchar`. Neither tells
+alone what was sent: cold pages are brought into the page cache by sendfile to /dev/null.
 """
 
 import os
@@ -12,13 +13,17 @@ import signal
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 STRACE_TIMEOUT_S = 20
 TRACED = "pread64,preadv,preadv2,read,sendfile,sendto,sendmsg,recvfrom"
-_CALL = re.compile(r"(?:\[pid +\d+\] |\d+ +)?(\w+)\(.* = (\d+)")
+_NOWHERE = "</dev/null"
+_CALL = re.compile(r"(\w+)\(.* = (\d+)")
+_UNFINISHED = " <unfinished ...>"
+_RESUMED = re.compile(r"<\.\.\. \w+ resumed>")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +68,8 @@ def read_counters(pid: int) -> ProcessCounters:
 class Strace:
     """Counts the bytes that a running process moves with each system call, while the block runs.
 
+    What goes to /dev/null does not count: so pages are brought into memory.
+
     Attributes:
         bytes_by_call: after the block; empty when strace is not there or may not attach.
         available: whether it attached.
@@ -79,7 +86,7 @@ class Strace:
         program = shutil.which("strace")
         if program is None:
             return self
-        line = [program, "-f", "-qq", "-s", "0", "-e", f"trace={TRACED}"]
+        line = [program, "-f", "-y", "-qq", "-s", "0", "-e", f"trace={TRACED}"]
         self._process = subprocess.Popen(
             [*line, "-e", "signal=none", "-o", str(self._output), "-p", str(self._pid)],
             stderr=subprocess.PIPE,
@@ -108,7 +115,23 @@ class Strace:
             self._process.send_signal(signal.SIGINT)
         self._process.communicate(timeout=STRACE_TIMEOUT_S)
         if self.available:
-            for line in self._output.read_text(errors="replace").splitlines():
-                found = _CALL.match(line)
-                if found is not None:
-                    self.bytes_by_call[found[1]] += int(found[2])
+            self.bytes_by_call = count_calls(self._output.read_text(errors="replace").splitlines())
+
+
+def count_calls(lines: Iterable[str]) -> Counter[str]:
+    """Return bytes by system call from the lines of `strace -f -y -o`, each after its thread's id."""
+    counted: Counter[str] = Counter()
+    begun: dict[str, str] = {}
+    for line in lines:
+        thread, _, text = line.partition(" ")
+        text = text.strip()
+        if text.endswith(_UNFINISHED):
+            begun[thread] = text.removesuffix(_UNFINISHED)
+            continue
+        resumed = _RESUMED.match(text)
+        if resumed is not None:
+            text = begun.pop(thread, "") + text[resumed.end() :]
+        found = _CALL.match(text)
+        if found is not None and _NOWHERE not in text:
+            counted[found[1]] += int(found[2])
+    return counted
