@@ -58,8 +58,6 @@ _FIRST_WITH_LEADERS = 16
 
 def handle(context: RequestContext, request: messages.FetchRequest) -> messages.FetchResponse | None:
     """Start the read, which answers when it is done; answer at once what needs no reading."""
-    if request.isolation_level not in _ISOLATION_LEVELS:
-        raise ApiError(ErrorCode.INVALID_REQUEST, f"unknown isolation level {request.isolation_level}")
     params = fetch_params(context, request)
     with_ids = context.api_version >= FIRST_WITH_TOPIC_IDS
     sessions = context.services.fetch_sessions
@@ -90,6 +88,9 @@ def handle(context: RequestContext, request: messages.FetchRequest) -> messages.
             fetch = _SessionlessFetch(
                 context, params, asked_partitions(request.topics, FetchPartition, with_ids=with_ids).values()
             )
+    if request.isolation_level not in _ISOLATION_LEVELS:
+        # Only here, as in Apache Kafka: the session moves on, and so does the client with its next request.
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"unknown isolation level {request.isolation_level}")
     respond: Callable[[FetchOutcome], None] = fetch.respond
     if context.log_entry is not None:
         respond = context.log_entry.telling(fetch.readable, respond)
