@@ -7,7 +7,14 @@ from pathlib import Path
 
 from barnabas.protocol import messages as m
 from tests.broker import BarnabasBroker
-from tests.interop.fetch_situations import changing, reading, sessions, waiting
+from tests.interop.fetch_situations import (
+    changing,
+    reading,
+    session_logs,
+    session_partitions,
+    sessions,
+    waiting,
+)
 from tests.interop.fetch_situations.logs import NODE_ID, unpack_logs
 from tests.interop.fetch_situations.reading import Situation
 from tests.interop.fetch_situations.recorded import Told
@@ -16,7 +23,12 @@ from tests.interop.first_slice.asker import Asker
 from tests.oracle import kafka
 
 SITUATIONS: dict[str, Situation] = (
-    reading.SITUATIONS | changing.SITUATIONS | sessions.SITUATIONS | waiting.SITUATIONS
+    reading.SITUATIONS
+    | changing.SITUATIONS
+    | sessions.SITUATIONS
+    | session_partitions.SITUATIONS
+    | session_logs.SITUATIONS
+    | waiting.SITUATIONS
 )
 
 WAITING_AT_ONCE_MAX = 4

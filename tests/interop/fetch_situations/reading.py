@@ -4,6 +4,7 @@ A line is a situation. Sizes: the first batch of plain-0 has 82 bytes, each reco
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from tests.interop.fetch_situations.logs import NOW_EPOCH
 from tests.interop.fetch_situations.talk import VERSIONS, Part, Talk, all_of, p
@@ -17,7 +18,7 @@ TELLING_VERSIONS = (4, 7, 11, 12, 13, 18)
 """First and last with names, sessions, flexible encoding, ids; the others differ in fields only."""
 
 
-def once(*parts: Part, since: int = 4, until: int = 18, **fields: object) -> Situation:
+def once(*parts: Part, since: int = 4, until: int = 18, **fields: Any) -> Situation:
     """The same request in the telling versions from `since` to `until`, and in these two."""
     versions = sorted({since, until, *(v for v in TELLING_VERSIONS if since <= v <= until)})
 
@@ -28,7 +29,7 @@ def once(*parts: Part, since: int = 4, until: int = 18, **fields: object) -> Sit
     return ask
 
 
-def always(*parts: Part, **fields: object) -> Situation:
+def always(*parts: Part, **fields: Any) -> Situation:
     """The same request in every version."""
 
     def ask(talk: Talk) -> None:
@@ -38,7 +39,7 @@ def always(*parts: Part, **fields: object) -> Situation:
     return ask
 
 
-def each(*requests: tuple[Part, ...], versions: tuple[int, ...] = (18,), **fields: object) -> Situation:
+def each(*requests: tuple[Part, ...], versions: tuple[int, ...] = (18,), **fields: Any) -> Situation:
     """Many requests, each in a few versions."""
 
     def ask(talk: Talk) -> None:

@@ -8,7 +8,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from barnabas.protocol import messages as m
 from tests.interop.fetch_situations.logs import NOW_EPOCH
@@ -49,7 +49,7 @@ class Part(NamedTuple):
 
 def p(
     topic: str, partition: int, offset: int = 0, max_bytes: int = 1 << 20, *, epoch: int = -1, last: int = -1,
-    **fields: int,
+    **fields: Any,
 ) -> Part:  # fmt: skip
     """Ask for a partition.
 
@@ -108,7 +108,7 @@ class Talk(Asker):
 
     # Asking --------------------------------------------------------------------------------------
 
-    def request(self, version: int, parts: Iterable[Part], **fields: object) -> m.FetchRequest:
+    def request(self, version: int, parts: Iterable[Part], **fields: Any) -> m.FetchRequest:
         """Make a request without a session; partitions of one topic in a row are one topic of it.
 
         Args:
@@ -145,7 +145,7 @@ class Talk(Asker):
             topic.topic = name
 
     @staticmethod
-    def _set_replica(version: int, request: m.FetchRequest, fields: dict[str, object]) -> None:
+    def _set_replica(version: int, request: m.FetchRequest, fields: dict[str, Any]) -> None:
         replica, epoch = fields.pop("replica", -1), fields.pop("replica_epoch", -1)
         assert isinstance(replica, int)
         assert isinstance(epoch, int)
@@ -195,7 +195,7 @@ class Talk(Asker):
         *parts: Part,
         timed: bool = False,
         meanwhile: Callable[["Talk"], None] | None = None,
-        **fields: object,
+        **fields: Any,
     ) -> m.FetchResponse | None:
         """Fetch without a session, unless the fields name one."""
         request = self.request(version, parts, **fields)
@@ -214,7 +214,7 @@ class Talk(Asker):
 
     # Sessions ------------------------------------------------------------------------------------
 
-    def open(self, version: int, *parts: Part, **fields: object) -> None:
+    def open(self, version: int, *parts: Part, **fields: Any) -> None:
         """Fetch all of it and get a session."""
         answer = self.send(version, self.request(version, parts, **{"session_epoch": 0} | fields), "opens")
         assert answer is not None
@@ -226,7 +226,7 @@ class Talk(Asker):
         *parts: Part,
         timed: bool = False,
         meanwhile: Callable[["Talk"], None] | None = None,
-        **fields: object,
+        **fields: Any,
     ) -> m.FetchResponse | None:
         """Continue the session, with what changed in it; its epoch moves on."""
         session = {"session_id": self.session_id, "session_epoch": self.next_epoch}

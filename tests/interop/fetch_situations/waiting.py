@@ -5,6 +5,7 @@ may wait for so long that no busy machine makes the one look like the other.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from tests.interop.fetch_situations.reading import COMMITTED, INT32_MAX, Situation
 from tests.interop.fetch_situations.talk import Part, Talk, p
@@ -17,7 +18,7 @@ SECOND_BYTES = 121
 """Of the one batch of second-0."""
 
 
-def _once(*parts: Part, **fields: object) -> Situation:
+def _once(*parts: Part, **fields: Any) -> Situation:
     def ask(talk: Talk) -> None:
         for version in VERSIONS:
             talk.fetch(version, *parts, max_wait_ms=LONG_WAIT_MS, timed=True, **fields)
@@ -25,8 +26,11 @@ def _once(*parts: Part, **fields: object) -> Situation:
     return ask
 
 
-def _waits(*parts: Part, **fields: object) -> Situation:
-    return lambda talk: talk.fetch(18, *parts, max_wait_ms=WAIT_MS, timed=True, **fields)
+def _waits(*parts: Part, **fields: Any) -> Situation:
+    def ask(talk: Talk) -> None:
+        talk.fetch(18, *parts, max_wait_ms=WAIT_MS, timed=True, **fields)
+
+    return ask
 
 
 SIMPLE: dict[str, Situation] = {
@@ -63,7 +67,7 @@ def _situation(play: Situation) -> Situation:
 
 
 def _woken(
-    name: str, act: Callable[[Talk, str], None], wait_ms: int = LONG_WAIT_MS, **fields: object
+    name: str, act: Callable[[Talk, str], None], wait_ms: int = LONG_WAIT_MS, **fields: Any
 ) -> Callable[[Talk], None]:
     def ask(talk: Talk) -> None:
         topic = talk.own_topic(f"woken-{name}", 2, batches=1)
