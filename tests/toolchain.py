@@ -9,10 +9,13 @@ was rejected: it needs a daemon, and the jars are what the tools and the Java cl
 import contextlib
 import fcntl
 import hashlib
+import importlib.metadata
 import os
 import re
 import shutil
 import subprocess
+import sys
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -291,3 +294,84 @@ def _npm_install(package: Path, target: Path) -> None:
             f"apt-get install {' '.join(NATIVE_DEBIAN_PACKAGES)}):\n{done.stderr[-2000:]}"
         )
     partial.rename(target)
+
+
+LIBRDKAFKA_BUILD_TIMEOUT_S = 1800
+
+
+def built_librdkafka_tests(node_folder: Path) -> Path:
+    """Build librdkafka's own test program and return its folder; Confluent's npm package has its sources.
+
+    It takes ten minutes, once.
+
+    Raises:
+        ToolchainMissingError: no compiler, or the sources could not be fetched or built.
+    """
+    program = installed_node(node_folder, "confluent")
+    package = program.parent / "node_modules" / "@confluentinc" / "kafka-javascript"
+    sources = (package / "deps" / "librdkafka").resolve()
+    digest = hashlib.sha256(str(sources).encode()).hexdigest()[:12]
+    target = cache_dir() / f"librdkafka-tests-{digest}"
+    with _locked("librdkafka-tests"):
+        if target.is_dir():
+            return target / "tests"
+        partial = target.with_suffix(".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.copytree(sources, partial, symlinks=True)
+        for command in (
+            ["./configure", "--disable-curl", "--disable-gssapi", "--disable-ssl", "--disable-zstd"],
+            ["make", "-j2", "-C", "src"],
+            ["make", "-j2", "-C", "src-cpp"],
+            ["make", "-j2", "-C", "tests", "build"],
+        ):
+            _build(command, partial)
+        partial.rename(target)
+    return target / "tests"
+
+
+def _build(command: list[str], folder: Path) -> None:
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=LIBRDKAFKA_BUILD_TIMEOUT_S,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ToolchainMissingError(f"{' '.join(command)}: {error}") from None
+    if done.returncode != 0:
+        raise ToolchainMissingError(
+            f"{' '.join(command)} failed (needs, on Debian as root: "
+            f"apt-get install {' '.join(NATIVE_DEBIAN_PACKAGES)}):\n{done.stderr[-2000:]}"
+        )
+
+
+def kafka_python_sources() -> Path:
+    """Return the folder of kafka-python's source distribution, in the version that is installed.
+
+    Raises:
+        ToolchainMissingError: it could not be fetched.
+    """
+    version = importlib.metadata.version("kafka-python")
+    target = cache_dir() / f"kafka-python-{version}"
+    with _locked("kafka-python"):
+        if target.is_dir():
+            return target
+        partial = target.with_suffix(".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        _build(
+            [
+                sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
+                "--no-binary", "kafka-python", f"kafka-python=={version}", "--dest", str(partial),
+            ],
+            partial,
+        )  # fmt: skip
+        (archive,) = partial.glob("*.tar.gz")
+        with tarfile.open(archive) as packed:
+            packed.extractall(partial, filter="data")
+        (partial / f"kafka_python-{version}").rename(target)
+        shutil.rmtree(partial)
+    return target
