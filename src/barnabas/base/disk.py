@@ -174,7 +174,7 @@ class OsFile:
     def try_read_into(self, position: int, buffer: memoryview) -> int | None:
         got, length = 0, len(buffer)
         try:
-            while self._can_refuse:
+            while self._can_refuse:  # one turn, unless the file ends or turns cold within
                 count = os.preadv(self._fd, [buffer[got:] if got else buffer], position + got, os.RWF_NOWAIT)
                 got += count
                 if got == length or count == 0:

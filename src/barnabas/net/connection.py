@@ -630,11 +630,12 @@ class Connection:
         """Answer with slices that are small enough to be copied."""
         data: list[Buffer] = [_pack_length(length)]
         cold_reads = self._loop.cold_reads
+        staging = self._loop.staging  # longer than all of an answer that is joined
         staged_bytes = 0
         try:
             for part in parts:
                 if part.__class__ is FileSlice:
-                    copied = read_slice(part, cold_reads)
+                    copied = read_slice(part, cold_reads, staging[staged_bytes:])
                     if copied is None:
                         self._enqueue(length, parts)
                         return

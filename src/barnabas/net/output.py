@@ -357,26 +357,29 @@ class OutputQueue:
         self._offset = offset
 
 
-def read_slice(part: FileSlice, cold_reads: ColdReads | None) -> Buffer | None:
+def read_slice(part: FileSlice, cold_reads: ColdReads | None, buffer: memoryview) -> Buffer | None:
     """Return a slice's bytes, all of them; None when they are not in memory. The slice is not released.
 
     Args:
         cold_reads: counts the hit or the miss; None waits for the disk.
+        buffer: at least as long as the slice; may hold what is returned.
 
     Raises:
         SliceError, SliceCutError: as `OutputQueue.flush`.
     """
-    data: Buffer | None
+    data: Buffer
     try:
-        data = part.read() if cold_reads is None else part.try_read()
+        if cold_reads is None:
+            data = part.read()
+        else:
+            got = part.try_read_into(0, buffer)
+            if got is None:
+                cold_reads.misses += 1
+                return None
+            cold_reads.was_ready(part.leased, part.position, part.length)
+            data = buffer[:got]
     except OSError as error:
         raise SliceError(part, error) from error
-    if cold_reads is not None:
-        if data is None:
-            cold_reads.misses += 1
-            return None
-        cold_reads.was_ready(part.leased, part.position, part.length)
-    assert data is not None
     if len(data) < part.length:
         raise _cut(part, len(data))
     return data
