@@ -63,7 +63,7 @@ class Pace:
     record_after_ms: int = 1500
     behind_wait_ms: int = 3000
     parked_ms: int = 15_000
-    late_ms: float = 500.0
+    late_ms: float = 1000.0
 
 
 PUBLISHED = Pace()
