@@ -59,6 +59,7 @@ from barnabas.metadata.topic_changes import (
     TopicDeletionResult,
     plan_partitions,
     plan_topic,
+    refuse_all,
 )
 from barnabas.metadata.topic_names import collision_form
 from barnabas.protocol import messages
@@ -211,7 +212,7 @@ class Controller:
         """
         asked = sum(len(c.assignments) or max(c.num_partitions, 1) for c in creations)
         if asked > PARTITIONS_PER_REQUEST_MAX:
-            return _all_refused(creations, "Excessively large number of partitions per request.")
+            return refuse_all(creations, "Excessively large number of partitions per request.")
         effective = NewTopicConfigs(self.broker_configs())
         records: list[VersionedRecord] = []
         results: list[TopicCreationResult] = []
@@ -231,7 +232,7 @@ class Controller:
                 records += planned
             results.append(result)
         if len(records) > RECORDS_PER_REQUEST_MAX:
-            return _all_refused(creations, "Unable to perform excessively large batch operation.")
+            return refuse_all(creations, "Unable to perform excessively large batch operation.")
         if not validate_only:
             delta = self.commit(records)
             for topic in delta.topics_created.values():
@@ -497,10 +498,3 @@ class Controller:
                 )
             ]
         )
-
-
-def _all_refused(creations: Sequence[TopicCreation], why: str) -> list[TopicCreationResult]:
-    return [
-        TopicCreationResult(name=creation.name, error=ErrorCode.POLICY_VIOLATION, message=why)
-        for creation in creations
-    ]

@@ -107,6 +107,14 @@ class Placement:
     is_cordoned: bool = False
 
 
+def refuse_all(creations: Sequence[TopicCreation], why: str) -> list[TopicCreationResult]:
+    """Return POLICY_VIOLATION for every topic of a request that asks for too much."""
+    return [
+        TopicCreationResult(name=creation.name, error=ErrorCode.POLICY_VIOLATION, message=why)
+        for creation in creations
+    ]
+
+
 class NewTopicConfigs:
     """The effective configs of the topics of one request, made once for all that set the same.
 
