@@ -17,6 +17,9 @@ from barnabas.net.listener_traffic import ListenerTraffic
 class ListenError(OSError):
     """A listener could not be bound; the text says which and why."""
 
+    def __str__(self) -> str:
+        return self.strerror or super().__str__()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerStatistics:
