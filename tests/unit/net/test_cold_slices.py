@@ -168,6 +168,15 @@ def test_f44_others_go_on_while_one_connection_waits_for_the_disk() -> None:
     assert cold.loop.interest == EPOLLRDHUP, "a writable socket would wake the loop for nothing"
 
 
+def test_f44_a_turn_in_between_neither_sends_nor_asks_again(bench: ColdBench) -> None:
+    bench.arrive(REQUEST)
+    bench.run()
+    bench.connection.advance()
+    assert len(bench.transport.outgoing) == 8
+    assert len(bench.helpers) == 1
+    assert bench.reads.statistics().misses == 1
+
+
 def test_f44_the_peer_is_written_to_again_when_the_disk_has_answered() -> None:
     bench = ColdBench()
     bench.arrive(REQUEST)
@@ -214,7 +223,10 @@ def test_f44_a_peer_that_resets_while_the_disk_is_waited_for_frees_its_slice(eve
     bench.connection.handle_events(event)
     assert bench.connection.state is ConnectionState.CLOSED
     assert bench.leased.holders == 2, "the helper still reads"
-    bench.help_out()
+    work, done = bench.helpers.pop()
+    work()
+    done(None)
+    assert bench.loop.advancing == [], "nobody is there to go on"
     assert bench.leased.holders == 1
     assert bench.handler.closed == 1
     assert bench.helpers == []
@@ -297,7 +309,9 @@ def test_f44_waiting_for_our_disk_is_not_idleness() -> None:
     bench = ColdBench(SMALL_BYTES)
     bench.arrive(REQUEST)
     bench.loop.now_ms += 700_000
+    bench.transport.rooms.append(0)
     bench.help_until_out()
+    assert bench.answers == [b"head"], "the peer has taken nothing since"
     assert bench.connection.active_ms == bench.loop.now_ms
 
 
