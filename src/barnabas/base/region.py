@@ -5,7 +5,7 @@ retention, truncation, deletion and close may drop their own hold on the file at
 descriptor still stays open until the last response that needs it has gone out or died (F22).
 """
 
-from barnabas.base.disk import Buffer, DiskFile
+from barnabas.base.disk import DiskFile
 
 
 class LeasedFile:
@@ -71,10 +71,6 @@ class FileSlice:
     def read(self) -> bytes:
         """Return the bytes; fewer than `length` when the file was cut meanwhile."""
         return self._leased.file.read_at(self.position, self.length)
-
-    def try_read(self) -> Buffer | None:
-        """As `read`, but None when that would wait for the disk (F44)."""
-        return self._leased.file.try_read_at(self.position, self.length)
 
     def try_read_into(self, offset: int, buffer: memoryview) -> int | None:
         """As `read_into`, but None when that would wait for the disk (F44)."""
