@@ -5,7 +5,7 @@
 A broker of its own holds a topic of N GiB (2, or 10 with --slow). Before each run the files are pushed out of
 the page cache (fsync, posix_fadvise DONTNEED), and cachestat says whether that went well. One process polls
 the same 1-KiB record a thousand times a second and keeps every latency; another reads the topic from its
-first to its last offset, 1 MiB a fetch, as fast as it can. The runs take turns, round by round:
+first to its last offset, 1 MiB a fetch, as fast as it can or as --reader-mb lets it. The runs take turns, round by round:
 
     alone     the hot consumer and nobody else
     warm      beside a reader of the same data from memory: what sharing the machine costs
@@ -62,13 +62,16 @@ def main() -> None:
     parser.add_argument("--directory", type=Path, help="where the data go; kept, and used again, when given")
     parser.add_argument("--only", default="", help="conditions, separated by commas")
     parser.add_argument("--override", action="append", default=[], help="KEY=VALUE for the broker")
+    parser.add_argument(
+        "--reader-mb", type=float, default=0, help="MB/s the reader takes at most; 0: no limit"
+    )
     parser.add_argument("--role", help=argparse.SUPPRESS)
     parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.role == "hot":
         poll_until_told(options.port)
     elif options.role == "reader":
-        read_all(options.port)
+        read_all(options.port, options.reader_mb * 1e6)
     elif options.directory is not None:
         options.directory.mkdir(parents=True, exist_ok=True)
         with delay_accounting():
@@ -103,7 +106,7 @@ def compare(options: argparse.Namespace, folder: Path) -> None:
             try:
                 fill(port, folder, size, options.batch_kib * 1024)
                 held = hold(folder, in_memory=name == "warm")
-                runs[name].append(run(name, port, broker.pid) | {"held": held})
+                runs[name].append(run(name, port, broker.pid, options.reader_mb) | {"held": held})
             finally:
                 stop(broker)
             print(f"round {number + 1} {name:9} {line(runs[name][-1])}", flush=True)
@@ -135,7 +138,7 @@ def serve(folder: Path, threads: int, overrides: list[str]) -> tuple[subprocess.
     return broker, port
 
 
-def run(name: str, port: int, pid: int) -> dict[str, float]:
+def run(name: str, port: int, pid: int, reader_mb: float) -> dict[str, float]:
     """Return the hot consumer's latencies, the reader's throughput, and what the broker did for it."""
     topic_id(port, "hot")  # answered when the loop is done with what it did before
     before_s, before_ms = cpu_s(pid), disk_wait_ms(pid)
@@ -145,7 +148,7 @@ def run(name: str, port: int, pid: int) -> dict[str, float]:
         time.sleep(ALONE_S)
     else:
         time.sleep(0.3)
-        mb_per_second = finish(start("reader", port))["mb_per_second"]
+        mb_per_second = finish(start("reader", port, reader_mb))["mb_per_second"]
     return finish(hot) | {
         "mb_per_second": mb_per_second,
         "broker_cpu_s": cpu_s(pid) - before_s,
@@ -159,9 +162,9 @@ def disk_wait_ms(pid: int) -> float:
     return int(fields[39]) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
-def start(role: str, port: int) -> subprocess.Popen[str]:
+def start(role: str, port: int, reader_mb: float = 0) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, __file__, "--role", role, "--port", str(port)],
+        [sys.executable, __file__, "--role", role, "--port", str(port), "--reader-mb", str(reader_mb)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -284,7 +287,7 @@ def ended() -> bool:
         return False
 
 
-def read_all(port: int) -> None:
+def read_all(port: int, bytes_per_second: float) -> None:
     """Read the cold topic from its first to its last offset; print how fast that was.
 
     Only the first answer is looked at. Of the others the kernel throws the records away, since a consumer
@@ -312,6 +315,8 @@ def read_all(port: int) -> None:
                 break
             offset += max(1, (length - other_bytes + 4) // batch_bytes)
             total += length
+            if bytes_per_second:
+                time.sleep(max(0.0, began + total / bytes_per_second - time.perf_counter()))
         seconds = time.perf_counter() - began
     report({"mb_per_second": total / 1e6 / seconds})
 
