@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from barnabas.handlers.client_information import ClientInformation
 from barnabas.handlers.request_log import LOGGER_NAME, RequestLog, RequestLogEntry
 from barnabas.protocol import messages
 from barnabas.protocol.frames import decode_request_header, decode_response_header
@@ -43,14 +44,16 @@ def test_f46_a_line_has_kafkas_fields_in_its_order(tmp_path):
     log = RequestLog(path=str(tmp_path / "log"))
     entry = RequestLogEntry(log, request, header.api_version)
     entry.answered(messages.MetadataResponse())
-    connection = SimpleNamespace(id="a:1-b:2-3", listener_name="PLAINTEXT", context=None)
+    told = exchange.line["clientInformation"]
+    client = ClientInformation(told["softwareName"], told["softwareVersion"])
+    connection = SimpleNamespace(id="a:1-b:2-3", listener_name="PLAINTEXT", context=client)
     context = SimpleNamespace(
         spec=messages.BY_KEY[3],
         api_version=header.api_version,
         correlation_id=header.correlation_id,
         client_id=header.client_id,
         received_us=0,
-        parked_us=0,
+        parked_us=-1,
         connection=connection,
         services=SimpleNamespace(advertised={}),
     )

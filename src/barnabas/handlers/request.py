@@ -29,7 +29,7 @@ class RequestContext:
         api_version: within the versions served.
         client_id: empty when the client sent none.
         received_us: monotonic time when the whole frame was there.
-        parked_us: monotonic time when its handler was done with it for now; 0 when it answered at once.
+        parked_us: monotonic time when its handler was done with it for now; -1 when it answered at once.
         times: where its times are counted.
         log_entry: what the request log will say of it; None unless that is on. A handler that encodes its
             answer itself leaves that be while it is not None, since the log shows messages.
@@ -62,7 +62,7 @@ class RequestContext:
         self.spec = spec
         _, self.api_version, self.correlation_id, self.client_id, _ = header
         self.received_us = received_us
-        self.parked_us = 0
+        self.parked_us = -1
         self.times = times
         self.log_entry: RequestLogEntry | None = None
 

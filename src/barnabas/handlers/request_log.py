@@ -246,7 +246,7 @@ class RequestLogEntry:
     def write(self, context: RequestContext, responded_us: int, sent_us: int) -> None:
         """Write the line of an answered request; the moments are as in `request_times.count_request`."""
         connection = context.connection
-        parked_us = context.parked_us or responded_us
+        parked_us = responded_us if context.parked_us < 0 else context.parked_us
         client = connection.context
         if not isinstance(client, ClientInformation):
             client = ClientInformation()

@@ -123,13 +123,13 @@ def count_request(
     """Count one request, from the moments of its life on the monotonic clock.
 
     Args:
-        parked_us: when it began to wait; 0 when it was answered at once.
+        parked_us: when it began to wait; -1 when it was answered at once.
         responded_us: when its answer was there.
         sent_us: when the socket had taken the answer.
     """
     times.requests += 1
     local_us = responded_us - received_us
-    if parked_us:
+    if parked_us >= 0:
         if times.remote is None:
             times.remote = DurationHistogram()
         times.remote.add(responded_us - parked_us)

@@ -326,6 +326,21 @@ _ROWS: Final = (
         "End of the metadata log.",
         f"{_RAFT}log-end-offset",
     ),
+    MetricInfo(
+        "kafka_server_raft_metrics_high_watermark",
+        "gauge",
+        "Offset up to which metadata are agreed on.",
+        f"{_RAFT}high-watermark",
+    ),
+    MetricInfo(
+        "kafka_server_raft_metrics_current_leader", "gauge", "Node that leads.", f"{_RAFT}current-leader"
+    ),
+    MetricInfo(
+        "kafka_server_broker_metadata_metrics_last_applied_record_offset",
+        "gauge",
+        "Offset of the last metadata record that the broker follows.",
+        "kafka.server:type=broker-metadata-metrics,last-applied-record-offset",
+    ),
     MetricInfo("barnabas_build_info", "gauge", "1; version, cluster and node as labels."),
     MetricInfo(
         "barnabas_request_duration_seconds",

@@ -241,3 +241,6 @@ def _controller(statistics: Mapping[str, Any]) -> Iterator[Metric]:
     yield single("kafka_server_raft_metrics_current_state_info", 1, {"state": "leader"})
     yield single("kafka_server_raft_metrics_current_epoch", log["epoch"])
     yield single("kafka_server_raft_metrics_log_end_offset", log["end_offset"])
+    yield single("kafka_server_raft_metrics_high_watermark", log["end_offset"])
+    yield single("kafka_server_raft_metrics_current_leader", statistics["node_id"])
+    yield single("kafka_server_broker_metadata_metrics_last_applied_record_offset", log["end_offset"] - 1)

@@ -65,7 +65,7 @@ def context_of(api_key, version, **more):
         correlation_id=7,
         client_id="reader",
         received_us=1_000,
-        parked_us=0,
+        parked_us=-1,
         connection=connection,
         services=SimpleNamespace(advertised={"INSIDE": SimpleNamespace(security_protocol=1)}),
         **more,

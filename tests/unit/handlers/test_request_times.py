@@ -6,7 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.handlers.request_times import BUCKETS, RequestTimes, bucket_end_us, bucket_of, count_request
+from barnabas.protocol import frames
+from barnabas.protocol import messages as m
+from barnabas.replica.fetch import FetchOutcome, FetchReason
 from barnabas.web.recent import WINDOW_US, PhaseTimes, RecentTimes
+from tests.unit.handlers.conftest import Peer, services_with
 
 
 def test_buckets_follow_each_other_without_gaps():
@@ -45,7 +49,7 @@ def sums(statistics):
 
 
 def test_an_answer_at_once_has_local_and_send_time():
-    assert sums(counted(1_000, 0, 1_300, 1_350)) == {"total": 350, "local": 300, "send": 50}
+    assert sums(counted(1_000, -1, 1_300, 1_350)) == {"total": 350, "local": 300, "send": 50}
 
 
 def test_a_parked_one_waited_for_others_from_then_on():
@@ -58,7 +62,7 @@ def test_a_parked_one_waited_for_others_from_then_on():
 def test_short_and_long_ones_are_counted_alike():
     times = RequestTimes(0, 9)
     for total_us in (0, 1, 7, 4_095, 4_096, 1_000_000):
-        count_request(times, 0, 0, total_us, total_us)
+        count_request(times, 0, -1, total_us, total_us)
     told = times.statistics()
     assert dict(told.total.buckets) == {
         bucket_of(us): count for us, count in ((0, 1), (1, 1), (7, 1), (4_095, 1), (4_096, 1), (1_000_000, 1))
@@ -68,7 +72,7 @@ def test_short_and_long_ones_are_counted_alike():
 
 
 def test_a_clock_that_stood_still_or_went_back_breaks_nothing():
-    told = counted(2_000, 0, 1_000, 900)
+    told = counted(2_000, -1, 1_000, 900)
     assert told.requests == 1
 
 
@@ -129,3 +133,67 @@ def test_many_scrapes_keep_few_snapshots():
     for second in range(3_000):
         recent.update(second * 1_000_000, told(second, [100]))
     assert len(recent._snapshots) <= 32
+
+
+# Where dispatch takes the moments from ------------------------------------------------------------
+
+
+class Waiting:
+    """Replicas that answer a fetch when the test says so."""
+
+    def __init__(self):
+        self.respond = None
+
+    def fetch(self, params, partitions, respond, owner):
+        self.respond = respond
+
+
+def of_fetch(peer):
+    (told,) = [times for times in peer.dispatcher.statistics() if times.api_key == 1]
+    return told
+
+
+def fetch_request():
+    asked = m.FetchRequestFetchPartition(partition=0, fetch_offset=0, partition_max_bytes=100)
+    topics = [m.FetchRequestFetchTopic(topic="alpha", partitions=[asked])]
+    return m.FetchRequest(max_wait_ms=500, min_bytes=1, session_epoch=-1, topics=topics)
+
+
+def outcome():
+    return FetchOutcome([], FetchReason.TIMEOUT, 0)
+
+
+def test_a_request_that_its_handler_left_unanswered_waits_from_then_on():
+    waiting = Waiting()
+    peer = Peer(services_with(waiting))
+    clock = peer.services.clock
+    peer.connection.request_in_hand = True
+    assert peer.send(fetch_request(), 11) is None
+    clock.advance_ms(500)
+    waiting.respond(outcome())
+    told = of_fetch(peer)
+    assert (told.remote.sum_us, told.local.sum_us, told.total.sum_us) == (500_000, 0, 500_000)
+
+
+def test_sending_goes_on_until_the_socket_has_the_answer():
+    waiting = Waiting()
+    peer = Peer(services_with(waiting))
+    clock, connection = peer.services.clock, peer.connection
+    out = []
+    connection.respond = lambda parts: False
+    connection.when_sent = out.append
+    peer.send(fetch_request(), 11)
+    waiting.respond(outcome())
+    clock.advance_ms(40)
+    assert of_fetch(peer).requests == 0, "not yet"
+    (told,) = out
+    told()
+    assert of_fetch(peer).send.sum_us == of_fetch(peer).total.sum_us == 40_000
+
+
+def test_versions_that_are_not_served_share_their_counters():
+    peer = Peer(services_with(Waiting()))
+    for version in (90, 91, 92):
+        header = frames.encode_request_header(18, version, 7, "test")
+        peer.dispatcher.request_received(peer.connection, memoryview(bytearray(header)))
+    assert [(told.api_version, told.requests) for told in peer.dispatcher.statistics()] == [(-1, 3)]
