@@ -111,6 +111,8 @@ def cases(broker: Broker, count: int) -> dict[str, Case]:
     name = f"idle-{count}"
     (created,) = broker._controller.create_topics([TopicCreation(name=name, num_partitions=count)])
     assert created.message is None, created
+    while (name, count - 1) not in broker._replicas.partitions.by_name:
+        broker._reactor.run_turn()  # the partitions of a large creation are opened over several turns
     everything = [(broker.image.topics[name].topic_id, range(count))]
     nowhere = [(number.to_bytes(16, "big"), range(1)) for number in range(1, count + 1)]
     one = [(everything[0][0], range(1))]
