@@ -5,7 +5,7 @@
 A broker of its own holds a topic of N GiB (2, or 10 with --slow). Before each run the files are pushed out of
 the page cache (fsync, posix_fadvise DONTNEED), and cachestat says whether that went well. One process polls
 the same 1-KiB record a thousand times a second and keeps every latency; another reads the topic from its
-first to its last offset, 1 MiB a fetch, as fast as it can or as --reader-mb lets it. The runs take turns, round by round:
+first to its last offset, 1 MiB a fetch, as fast as it can or as --reader-mb lets it. The runs take turns:
 
     alone     the hot consumer and nobody else
     warm      beside a reader of the same data from memory: what sharing the machine costs
