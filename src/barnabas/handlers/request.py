@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.base.logger import Logger
+from barnabas.base.region import FileSlice
 from barnabas.handlers.request_times import RequestTimes, count_request
 from barnabas.protocol import frames
+from barnabas.protocol.structures import Struct
 
 if TYPE_CHECKING:
     from barnabas.handlers.request_log import RequestLogEntry
@@ -20,6 +22,19 @@ if TYPE_CHECKING:
     from barnabas.protocol.messages import ApiSpec, Message
 
 _log = Logger(__name__)
+
+
+def _release_slices(response: Struct) -> None:
+    """Give back the slices of a response that will not be sent, however deep they lie."""
+    left: list[object] = [response]
+    while left:
+        found = left.pop()
+        if isinstance(found, FileSlice):
+            found.release()
+        elif isinstance(found, Struct):
+            left += [getattr(found, name, None) for name in found.__slots__]
+        elif isinstance(found, list):
+            left += found
 
 
 class RequestContext:
@@ -78,6 +93,7 @@ class RequestContext:
             prefix = frames.response_prefix(self.spec.key, self.api_version, self.correlation_id)
             parts = response.encode_parts(self.api_version, prefix)
         except Exception:
+            _release_slices(response)
             _log.exception("fault while encoding the answer to %s", self)
             self.connection.close("the answer could not be encoded")
             return

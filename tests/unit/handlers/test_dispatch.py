@@ -5,9 +5,12 @@ import logging
 import pytest
 
 from barnabas.base.errors import DecodeError, ErrorCode, ProtocolError
+from barnabas.base.region import FileSlice
+from barnabas.handlers.request import RequestContext
 from barnabas.handlers.routes import ROUTES
 from barnabas.protocol import frames, messages
 from barnabas.protocol.api_keys import ApiKey
+from tests.unit.net.doubles import leased
 
 
 def _header(key: int, version: int) -> bytes:
@@ -59,6 +62,17 @@ def test_an_answer_that_cannot_be_encoded_costs_only_its_connection(peer, servic
     with caplog.at_level(logging.ERROR):
         assert peer.send(messages.DescribeClusterRequest(), 0) is None
     assert peer.connection.closed == "the answer could not be encoded"
+
+
+def test_an_answer_that_cannot_be_encoded_gives_its_slices_back(peer, services):
+    _, file = leased(b"records")
+    data = messages.FetchResponsePartitionData(records=FileSlice(file, 0, 7), high_watermark="none")
+    topic = messages.FetchResponseFetchableTopicResponse(topic="t", partitions=[data])
+    header = frames.decode_request_header(memoryview(_header(ApiKey.FETCH, 12)))
+    context = RequestContext(services, peer.connection, messages.BY_KEY[ApiKey.FETCH], header, 0, times=None)
+    context.respond(messages.FetchResponse(responses=[topic]))
+    assert peer.connection.closed == "the answer could not be encoded"
+    assert file.holders == 1
 
 
 def test_a_closed_connection_drops_what_it_waits_for(peer, replicas):
