@@ -54,7 +54,7 @@ there yet, so kafkajs, whose consumer needs them, only produces and administers.
 TOOLS_HEAD = """
 ## Apache Kafka's own tools
 
-Of kafka-tools 4.4, run against the same broker:
+Of kafka-tools 4.4, run against a broker of this repository:
 
 | tool | what it did |
 |---|---|

@@ -34,3 +34,24 @@ def test_pinned_versions_are_those_of_the_page() -> None:
     assert len(pinned) == 5
     missing = [f"{name} {version}" for name, version in pinned if f"{name} {version}" not in PAGE]
     assert missing == [], "run tools/write_compatibility.py"
+
+
+def test_apache_kafkas_tools_and_web_consoles_have_their_place() -> None:
+    tools = re.findall(r"^def (test_\w+)", (INTEROP / "test_kafka_tools.py").read_text(), re.MULTILINE)
+    writer = (ROOT / "tools" / "write_compatibility.py").read_text()
+    assert [name for name in tools if f'"{name}": (' not in writer] == [], "TOOLS says what each test runs"
+    for tool in ("kafka-topics", "kafka-console-producer", "kafka-log-dirs", "kafka-producer-perf-test"):
+        assert tool in PAGE, "run tools/write_compatibility.py"
+    assert "Redpanda Console" in PAGE
+
+
+def test_every_client_but_kcat_administers() -> None:
+    table = PAGE.split("\n## ", 1)[0]
+    rows = [line for line in table.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) >= 10
+    assert [row for row in rows if "admin" not in row and not row.startswith("| kcat ")] == []
+
+
+def test_the_client_without_an_idempotent_producer_is_named() -> None:
+    (row,) = [line for line in PAGE.splitlines() if line.startswith("| segmentio kafka-go ")]
+    assert "no idempotent producer" in row
