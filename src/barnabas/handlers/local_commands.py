@@ -72,6 +72,10 @@ class LocalCommands:
         self.answered = 0
         self.failed = 0
 
+    def statistics(self) -> dict[str, int]:
+        """Return how many questions were answered and refused."""
+        return {"answered": self.answered, "failed": self.failed}
+
     def connection_opened(self, connection: Connection) -> None:
         """Nothing is kept per connection."""
 
