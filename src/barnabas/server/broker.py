@@ -260,6 +260,7 @@ class Broker:
             advertised=told,
             request_log=self._request_log,
         )
+        self._reactor.add_stopping_hook(self._logs.watermarks.stop)
         self._reactor.add_stopping_hook(self._replicas.shutdown)
         self._listen_locally()
         self._schedule_chores()

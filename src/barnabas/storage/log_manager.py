@@ -33,6 +33,7 @@ from barnabas.storage.partition_directory import (
 from barnabas.storage.recovery import PRODUCER_ID_EXPIRATION_MS, Progress, open_log
 from barnabas.storage.segment_cache import SegmentCache
 from barnabas.storage.segment_check import UnsupportedLogError
+from barnabas.storage.watermark_checkpoints import WatermarkCheckpoints
 
 log = Logger(__name__)
 
@@ -72,6 +73,7 @@ class LogManager:
         config: replaced when the broker's configs change.
         logs: the open logs, by (topic, partition); not to be changed.
         unopened: logs on disk that could not be opened, with the reason; they are left as they are.
+        watermarks: writes high watermarks; to be told when the broker stops.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class LogManager:
         self.config = config or LogManagerConfig()
         self._on_directory_failure = on_directory_failure
         self._flushes = FlushScheduler(run_blocking)
+        self.watermarks = WatermarkCheckpoints(run_blocking)
         self.directories = [LogDirectory(disk, path, self._directory_failed) for path in directories]
         self.logs: dict[TopicPartition, Log] = {}
         self.high_watermarks: dict[tuple[str, int], int] = {}
@@ -287,7 +290,7 @@ class LogManager:
                 if directory.online:
                     self._write_recovery_points(directory)
                     self._write_log_starts(directory)
-                    self._write_high_watermarks(directory, self.high_watermarks)
+                    self.watermarks.write(directory, self.logs_of(directory), self.high_watermarks)
             self._stale.clear()
 
     def delete(self, topic: str, partition: int) -> None:
@@ -357,11 +360,10 @@ class LogManager:
         self._each_directory(self._write_log_starts, "writing log start offsets")
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
-        """Write high watermarks, each into its log's directory."""
-        self._each_directory(
-            lambda directory: self._write_high_watermarks(directory, high_watermarks),
-            "writing high watermarks",
-        )
+        """Have high watermarks written, each into its log's directory; a failure takes that offline."""
+        for directory in self.directories:
+            if directory.online:
+                self.watermarks.write(directory, self.logs_of(directory), high_watermarks)
 
     def _each_directory(self, write: Callable[[LogDirectory], None], doing: str) -> None:
         for directory in self.directories:
@@ -378,11 +380,6 @@ class LogManager:
         directory_checkpoints.write_log_starts(
             directory, self.logs_of(directory), self._unopened_starts[directory.path]
         )
-
-    def _write_high_watermarks(
-        self, directory: LogDirectory, high_watermarks: Mapping[tuple[str, int], int]
-    ) -> None:
-        directory_checkpoints.write_high_watermarks(directory, self.logs_of(directory), high_watermarks)
 
     def _recovery_point_lowered(self, changed: Log) -> None:
         try:
@@ -461,7 +458,9 @@ class LogManager:
                     self._write_recovery_points(directory)
                     self._write_log_starts(directory)
                     if high_watermarks is not None:
-                        self._write_high_watermarks(directory, high_watermarks)
+                        directory_checkpoints.write_high_watermarks(
+                            directory, self.logs_of(directory), high_watermarks
+                        )
                     # A marker would say that what was never opened can be trusted.
                     clean = clean and not self._unopened_starts[directory.path]
                     if clean:
