@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.base.logger import Logger
 from barnabas.base.region import FileSlice
-from barnabas.handlers.request_times import RequestTimes, count_request
+from barnabas.handlers.request_times import RequestTimes, count_at_once, count_request
 from barnabas.protocol import frames
 from barnabas.protocol.structures import Struct
 
@@ -109,8 +109,8 @@ class RequestContext:
         responded_us = now_us()
         if self.connection.respond(parts) is False:
             self.connection.when_sent(lambda: self._ended(responded_us, now_us()))
-        elif self.log_entry is None:
-            count_request(self.times, self.received_us, self.parked_us, responded_us, now_us())
+        elif self.parked_us < 0 and self.log_entry is None:
+            count_at_once(self.times, self.received_us, responded_us, now_us())
         else:
             self._ended(responded_us, now_us())
 
