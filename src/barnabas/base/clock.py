@@ -5,7 +5,8 @@ runs in production and under a clock that a test moves by hand.
 """
 
 import time
-from typing import Protocol
+
+from barnabas.base.hints import Protocol
 
 
 class Clock(Protocol):

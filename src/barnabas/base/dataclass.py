@@ -16,7 +16,8 @@ Not offered, since nothing needs it: order, eq=False, InitVar, instances with a 
 
 from collections.abc import Callable, Mapping
 from operator import attrgetter
-from typing import Any, ClassVar, Final, Literal, TypeVar, cast, dataclass_transform
+
+from barnabas.base.hints import Any, ClassVar, Final, Literal, TypeVar, cast, dataclass_transform
 
 _T = TypeVar("_T")
 
@@ -115,8 +116,7 @@ def _fields_of(instance_or_class: object) -> tuple[Field, ...]:
 def _is_class_variable(annotation: object) -> bool:
     if isinstance(annotation, str):
         return annotation.startswith(("ClassVar", "typing.ClassVar"))
-    # What typing.get_origin would say, which first asks for every kind there is.
-    return annotation is ClassVar or getattr(annotation, "__origin__", None) is ClassVar
+    return annotation is ClassVar or repr(annotation).startswith("typing.ClassVar")
 
 
 def _own_fields(cls: type, *, kw_only: bool) -> dict[str, Field]:

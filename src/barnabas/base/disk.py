@@ -7,8 +7,8 @@ directory operations whose order matters for a crash. Every write is complete or
 import fcntl
 import os
 from collections.abc import Sequence
-from typing import Protocol
 
+from barnabas.base.hints import Protocol
 from barnabas.base.page_cache import NOT_SUPPORTED, PageCache
 
 Buffer = bytes | bytearray | memoryview

@@ -1,7 +1,8 @@
 """Randomness, injected, so that a simulation replays from its seed."""
 
 import os
-from typing import Protocol
+
+from barnabas.base.hints import Protocol
 
 
 class Entropy(Protocol):

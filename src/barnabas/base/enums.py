@@ -16,7 +16,8 @@ functional notation.
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from barnabas.base.hints import TYPE_CHECKING, Any, Final, NoReturn
 
 __all__ = ("Enum", "EnumType", "IntEnum", "auto")
 

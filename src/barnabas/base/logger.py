@@ -8,7 +8,8 @@ which surprises every other library in the process.
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+
+from barnabas.base.hints import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import logging

@@ -14,7 +14,8 @@ Not offered, since nothing needs it: the functional notation, extending a named 
 
 from collections.abc import Callable
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+
+from barnabas.base.hints import TYPE_CHECKING, Any, Final
 
 __all__ = ("NamedTuple",)
 

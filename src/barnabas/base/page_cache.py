@@ -17,7 +17,8 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
-from typing import Any, Final
+
+from barnabas.base.hints import Any, Final
 
 PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _PAGE_MASK: Final = PAGE_BYTES - 1

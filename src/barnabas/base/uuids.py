@@ -5,9 +5,9 @@ does what base64 would, whose import costs a start 2 ms.
 """
 
 import binascii
-from typing import Final
 
 from barnabas.base.entropy import Entropy
+from barnabas.base.hints import Final
 
 UUID_BYTES = 16
 NULL_UUID = bytes(16)

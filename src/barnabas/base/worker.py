@@ -7,7 +7,8 @@ A pool was rejected for now: syncs of one disk queue up in the kernel anyway.
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+
+from barnabas.base.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import queue

@@ -9,8 +9,8 @@ most starts never need one.
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
+from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.worker import Done, Work
 
 if TYPE_CHECKING:

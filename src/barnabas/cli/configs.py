@@ -5,10 +5,9 @@ The words are those of kafka-configs, with the type and the name as arguments; `
 another's.
 """
 
-from typing import Any
-
 import click
 
+from barnabas.base.hints import Any
 from barnabas.cli.client import configs as client
 from barnabas.cli.client.cluster import Cluster
 from barnabas.cli.client.configs import Alteration, Config, Operation, Resource

@@ -3,11 +3,11 @@
 import sys
 import time
 from collections.abc import Callable
-from typing import IO, Any
 
 import click
 
 from barnabas.base.dataclass import dataclass
+from barnabas.base.hints import IO, Any
 from barnabas.cli.client import admin
 from barnabas.cli.client.cluster import Cluster
 from barnabas.cli.client.consumer import DEFAULT_FETCH_BYTES, ConsumedRecord, Consumer

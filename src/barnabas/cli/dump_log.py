@@ -2,11 +2,11 @@
 
 import json
 import os
-from typing import Any
 
 import click
 
 from barnabas.base.disk import OsDisk
+from barnabas.base.hints import Any
 from barnabas.cli.dump.directory import DumpOptions, dump_file, files_under
 from barnabas.cli.dump.findings import Findings, Problem, Row, Tally
 from barnabas.cli.main import EXIT_FAILURE

@@ -7,10 +7,10 @@ a start runs, and nothing is changed.
 
 import os
 from collections.abc import Callable
-from typing import Any
 
 import click
 
+from barnabas.base.hints import Any
 from barnabas.cli.explain_output import print_explanation
 from barnabas.cli.explain_source import explain_directory, explain_running
 from barnabas.cli.options import BootstrapServers, ParamType, TopicName, output_option

@@ -1,10 +1,10 @@
 """An explanation for people: one line a step, the rule it follows in front, and the answer below."""
 
 import sys
-from typing import Any
 
 import click
 
+from barnabas.base.hints import Any
 from barnabas.cli.output import Column, plain_table
 
 _COLUMNS = (Column(heading="Rule"), Column(heading="Step"), Column(heading="What happens"))

@@ -1,11 +1,11 @@
 """Where an explanation comes from: a running broker's memory, or a data directory's files."""
 
 import os
-from typing import Any
 
 import click
 
 from barnabas.base.errors import ApiError
+from barnabas.base.hints import Any
 from barnabas.cli.client.cluster import Cluster
 from barnabas.cli.client.errors import ClientError
 from barnabas.cli.options import connect

@@ -8,7 +8,8 @@ click's cost and would make the help of one command look unlike the others.
 
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+
+from barnabas.base.hints import NoReturn
 
 EXIT_OK = 0
 EXIT_FAILURE = 1

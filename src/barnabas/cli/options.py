@@ -1,11 +1,11 @@
 """Options and argument types that several commands share."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from barnabas import __version__
+from barnabas.base.hints import TYPE_CHECKING, Any, TypeVar
 from barnabas.cli.client.address import parse_bootstrap
 from barnabas.cli.client.cluster import Cluster
 

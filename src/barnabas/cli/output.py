@@ -7,11 +7,11 @@ document. rich is imported only for the first.
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
 from barnabas.base.dataclass import dataclass
+from barnabas.base.hints import Any
 
 Cell = str | int | None
 

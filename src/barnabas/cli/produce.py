@@ -8,11 +8,11 @@ import os
 import select
 import time
 from collections.abc import Iterator
-from typing import IO, Any
 
 import click
 
 from barnabas.base.dataclass import dataclass, field
+from barnabas.base.hints import IO, Any
 from barnabas.cli.client.cluster import Cluster
 from barnabas.cli.client.producer import DEFAULT_BATCH_BYTES, Producer
 from barnabas.cli.options import KeyValue, ParamType, TopicName, bootstrap_option, connect, output_option

@@ -9,9 +9,9 @@ import binascii
 import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from barnabas.base.dataclass import dataclass
+from barnabas.base.hints import Any
 from barnabas.cli.client.consumer import ConsumedRecord
 
 RECORD_BYTES_MAX = 256 * 1024 * 1024

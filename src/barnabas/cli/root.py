@@ -7,11 +7,11 @@ of ours.
 import importlib
 import os
 import sys
-from typing import Any
 
 import click
 
 from barnabas import __version__
+from barnabas.base.hints import Any
 from barnabas.cli.client.errors import ClientError
 from barnabas.cli.main import EXIT_FAILURE, EXIT_INTERRUPTED
 

@@ -8,8 +8,8 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
+from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.logger import before_first_line
 from barnabas.cli.client.address import address_text, parse_address
 from barnabas.cli.main import EXIT_FAILURE, EXIT_OK, EXIT_USAGE

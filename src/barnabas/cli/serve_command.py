@@ -4,10 +4,9 @@ The options that only print are not in the table of `serve_options`: a line with
 so it may take the long way.
 """
 
-from typing import Any
-
 import click
 
+from barnabas.base.hints import Any
 from barnabas.cli.options import output_choice
 from barnabas.cli.serve import serve
 from barnabas.cli.serve_options import SERVE_OPTIONS, OptionSpec, ServeOptions

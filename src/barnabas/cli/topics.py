@@ -1,10 +1,9 @@
 """`barnabas topics`: list, create, describe, alter and delete."""
 
-from typing import Any
-
 import click
 
 from barnabas.base.errors import ErrorCode
+from barnabas.base.hints import Any
 from barnabas.base.uuids import uuid_text
 from barnabas.cli.client import admin, configs
 from barnabas.cli.client.cluster import Cluster, TopicInfo

@@ -10,9 +10,9 @@ The names stand in a table, since modules are imported when they are needed: a l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
 
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.hints import TYPE_CHECKING, Final
 from barnabas.base.logger import before_first_line
 from barnabas.handlers.request_log import LOGGER_NAME
 from barnabas.metadata.config_changes import ConfigAlteration, ConfigOperation

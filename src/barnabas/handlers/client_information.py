@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from barnabas.base.hints import Final
 from barnabas.base.named_tuple import NamedTuple
 
 UNKNOWN: Final = "unknown"

@@ -6,9 +6,8 @@ with the request, answered with UNKNOWN_SERVER_ERROR. A table of routes instead 
 per API, so that each API is one file that can be read alone.
 """
 
-from typing import TYPE_CHECKING
-
 from barnabas.base.errors import ApiError, ErrorCode, ProtocolError
+from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.logger import Logger
 from barnabas.handlers import api_18_api_versions
 from barnabas.handlers.api_01_fetch import closes_session

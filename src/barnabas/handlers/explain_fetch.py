@@ -12,11 +12,11 @@ The same code explains from a running broker (`local_explain.py`) and from a dat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
 
 from barnabas.base.cold_reads import ColdReadError
 from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.hints import TYPE_CHECKING, Any, Final, cast
 from barnabas.base.uuids import NULL_UUID, uuid_text
 from barnabas.handlers.api_01_fetch import FIRST_WITH_TOPIC_IDS, FIRST_WITH_ZSTD, fetch_params
 from barnabas.handlers.fetch_partitions import asked_partitions, sort_out

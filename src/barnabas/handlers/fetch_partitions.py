@@ -6,9 +6,9 @@ Apart from the handler, since a fetch session keeps such partitions and changes 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, TypeVar
 
 from barnabas.base.errors import ErrorCode
+from barnabas.base.hints import TYPE_CHECKING, Final, TypeVar
 from barnabas.replica.fetch import NO_LEADER_EPOCH, FetchPartition
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
 
 from barnabas.base.dataclass import dataclass
+from barnabas.base.hints import Any, Final
 from barnabas.handlers.fetch_session import FINAL_EPOCH
 from barnabas.handlers.fetch_session_cache import INVALID_SESSION_ID
 from barnabas.protocol import messages

@@ -14,9 +14,9 @@ Rejected: what Apache Kafka does, to make the request's partitions anew from the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
 
 from barnabas.base.errors import ErrorCode
+from barnabas.base.hints import TYPE_CHECKING, Final
 from barnabas.handlers.fetch_partitions import PartitionKey, change_partition, sort_out
 from barnabas.replica.fetch import (
     NO_PREFERRED_REPLICA,

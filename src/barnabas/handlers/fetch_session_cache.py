@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
-from typing import Final
 
 from barnabas.base.dataclass import dataclass
 from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ErrorCode
+from barnabas.base.hints import Final
 from barnabas.handlers.fetch_partitions import PartitionKey
 from barnabas.handlers.fetch_session import CachedPartition, FetchSession, next_session_epoch
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ApiError, ProtocolError
+from barnabas.base.hints import TYPE_CHECKING, Any, Final
 from barnabas.base.logger import Logger
 
 if TYPE_CHECKING:

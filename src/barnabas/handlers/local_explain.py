@@ -7,8 +7,8 @@ the look would wait for on the disk is brought in by helper threads first: nobod
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
 
+from barnabas.base.hints import TYPE_CHECKING, Any
 from barnabas.base.limits import COLD_READ_TRIES_MAX
 from barnabas.handlers import explain_fetch
 from barnabas.handlers.explain_fetch import ExplainedBroker, ListenerSending

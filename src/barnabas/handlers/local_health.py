@@ -6,7 +6,8 @@ That an answer comes at all is the liveness: the loop that gives it is the one t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+
+from barnabas.base.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from barnabas.handlers.local_commands import LocalServices

@@ -11,10 +11,10 @@ import json
 import os
 from collections.abc import Generator, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
 
 from barnabas import __version__
 from barnabas.base.enums import Enum
+from barnabas.base.hints import TYPE_CHECKING, Any, Final
 from barnabas.replica.partition_state import PartitionState
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ version. An encoder of our own for topics was rejected: it would have to be kept
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
+from barnabas.base.hints import Final
 from barnabas.protocol import messages
 from barnabas.protocol.varint import encode_uvarint
 

@@ -6,8 +6,8 @@ log have one place.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.logger import Logger
 from barnabas.base.region import FileSlice
 from barnabas.handlers.request_times import RequestTimes, count_at_once, count_request

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
 
+from barnabas.base.hints import TYPE_CHECKING, Any, Final
 from barnabas.base.logger import Logger
 from barnabas.handlers.client_information import ClientInformation
 from barnabas.protocol.api_keys import ApiKey

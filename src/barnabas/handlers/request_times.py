@@ -12,9 +12,9 @@ durations, as Kafka does, which costs an allocation and loses the slowest.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from barnabas.base.dataclass import dataclass
+from barnabas.base.hints import Final
 
 BUCKETS: Final = 128
 _TABLE_SIZE: Final = 1024

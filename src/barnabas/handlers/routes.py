@@ -6,9 +6,9 @@ This table is also what ApiVersions advertises: an API is here when it works, an
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
 
 from barnabas.base.errors import ApiError
+from barnabas.base.hints import TYPE_CHECKING, Any
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages
 from barnabas.protocol.api_keys import ApiKey

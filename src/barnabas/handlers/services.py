@@ -6,9 +6,9 @@ One slotted object instead of globals, so that several brokers live in one proce
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from barnabas.base.dataclass import dataclass, field
+from barnabas.base.hints import TYPE_CHECKING
 from barnabas.handlers.request_log import RequestLog
 
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@
 Without an authorizer every operation is allowed; clients that ask get the bits Apache Kafka sends then.
 """
 
-from typing import Final
-
+from barnabas.base.hints import Final
 from barnabas.replica.produce import INTERNAL_TOPICS
 
 OPERATIONS_NOT_ASKED: Final = -(2**31)

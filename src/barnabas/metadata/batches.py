@@ -7,11 +7,11 @@ who votes, where a snapshot begins and ends. Batches of the metadata log are nev
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
 
 from barnabas.base.dataclass import dataclass
 from barnabas.base.disk import Buffer
 from barnabas.base.errors import DecodeError
+from barnabas.base.hints import Any, Final
 from barnabas.metadata.records import MetadataError, VersionedRecord, decode_record, encode_record
 from barnabas.protocol import messages
 from barnabas.protocol.control_records import ControlType, control_key, parse_control_type

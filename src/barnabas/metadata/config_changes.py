@@ -5,13 +5,12 @@ Each resource stands or falls alone and completely: either all its changes are v
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
 from barnabas.base.dataclass import dataclass
 from barnabas.base.enums import IntEnum
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.hints import Final
 from barnabas.metadata.broker_config_checks import check_broker_configs
 from barnabas.metadata.config_definitions import (
     BROKER,
@@ -422,6 +421,8 @@ def validate_client_metrics(values: Mapping[str, str]) -> None:
             f"Invalid value {interval} for interval.ms, interval must be between {INTERVAL_MS_MIN} and "
             f"{INTERVAL_MS_MAX} (1 hour)",
         )
+    import re  # noqa: PLC0415 - no start needs it
+
     match = parsed.get("match")
     for pattern in match if isinstance(match, tuple) else ():
         key, equals, expression = pattern.partition("=")

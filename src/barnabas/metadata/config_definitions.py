@@ -8,10 +8,10 @@ and synonyms and the log its effective value, so the two cannot disagree.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from barnabas.base.dataclass import dataclass
 from barnabas.base.enums import IntEnum
+from barnabas.base.hints import Final
 from barnabas.metadata.config_table_broker import BROKER_ROWS
 from barnabas.metadata.config_table_topic import (
     CLIENT_METRICS_ROWS,

@@ -6,8 +6,7 @@ described by the topic config they stand behind.
 
 from __future__ import annotations
 
-from typing import Final
-
+from barnabas.base.hints import Final
 from barnabas.metadata.config_docs_more import MORE_BROKER_DOCS
 from barnabas.metadata.config_table_topic import TOPIC_SYNONYMS
 

@@ -1,6 +1,6 @@
 """The other half of config_docs: broker configs of security, groups, quorum and tiers, in our words."""
 
-from typing import Final
+from barnabas.base.hints import Final
 
 MORE_BROKER_DOCS: Final[dict[str, str]] = {
     "add.partitions.to.txn.retry.backoff.max.ms": "Longest wait between tries to add a partition to a "

@@ -7,12 +7,11 @@ nothing until a value is checked.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from math import isnan
-from typing import Any, Final
 
 from barnabas.base.dataclass import dataclass
+from barnabas.base.hints import Any, Final
 
 BOOLEAN: Final = "BOOLEAN"
 CLASS: Final = "CLASS"
@@ -51,7 +50,7 @@ PROTOCOL_TYPE_IDS: Final = {
 """Type -> its number in a DescribeConfigs response."""
 
 _INTEGER_BITS: Final = {SHORT: 16, INT: 32, LONG: 64}
-# Kept as text, which re compiles on first use and remembers: hardly any start needs one.
+# Kept as text, which re compiles on first use and remembers: hardly any start needs one, or re itself.
 _DOUBLE_TEXT: Final = r"[+-]?(NaN|Infinity|([0-9]+\.?([0-9]*)|\.[0-9]+)([eE][+-]?[0-9]+)?)[fFdD]?\Z"
 _THROTTLED: Final = r"[0-9]+:[0-9]+\Z"
 _DURATION: Final = r"(?ai)P(?=[0-9T])([0-9]+D)?(T(?=[0-9])([0-9]+H)?([0-9]+M)?([0-9]+([.,][0-9]{0,9})?S)?)?\Z"
@@ -190,7 +189,7 @@ def parse_type(name: str, text: str, type_name: str) -> ConfigValue:
     if type_name == DOUBLE:
         if trimmed.isascii() and trimmed.replace(".", "", 1).isdecimal():
             return float(trimmed)
-        if re.match(_DOUBLE_TEXT, trimmed):
+        if _matches(_DOUBLE_TEXT, trimmed):
             return float(trimmed.rstrip("fFdD").replace("Infinity", "inf").replace("NaN", "nan"))
         raise _invalid(name, trimmed, "Not a number of type DOUBLE")
     return trimmed
@@ -290,7 +289,7 @@ def _validate_non_null(name: str, value: Any, rest: str) -> None:
 
 
 def _validate_throttled(name: str, value: Any, rest: str) -> None:  # noqa: ARG001
-    if value and value != ("*",) and not all(re.match(_THROTTLED, item) for item in value):
+    if value and value != ("*",) and not all(_matches(_THROTTLED, item) for item in value):
         raise _invalid(
             name,
             f"[{', '.join(value)}]",
@@ -302,7 +301,7 @@ def _validate_throttled(name: str, value: Any, rest: str) -> None:  # noqa: ARG0
 def _validate_share_reset(name: str, value: Any, rest: str) -> None:  # noqa: ARG001
     if value in ("earliest", "latest"):
         return
-    if value.startswith("by_duration:") and re.match(_DURATION, value.removeprefix("by_duration:")):
+    if value.startswith("by_duration:") and _matches(_DURATION, value.removeprefix("by_duration:")):
         return
     raise _invalid(
         name,
@@ -345,3 +344,9 @@ _VALIDATORS: Final[Mapping[str, Callable[[str, Any, str], None]]] = {
     "share": _validate_share_reset,
     "throttled": _validate_throttled,
 }
+
+
+def _matches(pattern: str, text: str) -> bool:
+    import re  # noqa: PLC0415 - see the patterns
+
+    return re.match(pattern, text) is not None

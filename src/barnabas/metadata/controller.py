@@ -11,12 +11,12 @@ append whatever it holds.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
 from barnabas.base.clock import Clock
 from barnabas.base.dataclass import replace
 from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.hints import Final
 from barnabas.base.uuids import NULL_UUID, random_uuid
 from barnabas.metadata.config_changes import (
     ConfigContext,

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Final
 
 from barnabas.base.dataclass import dataclass
 from barnabas.base.disk import Disk, write_file_durably
 from barnabas.base.entropy import Entropy
+from barnabas.base.hints import Final
 from barnabas.base.uuids import random_uuid, uuid_from_text, uuid_text
 from barnabas.metadata.image import METADATA_VERSION, METADATA_VERSION_MAX, METADATA_VERSION_MIN, Endpoint
 from barnabas.metadata.java_properties import parse_properties

@@ -13,9 +13,9 @@ A MetadataDelta collects what one batch changed, for those who must act on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any, Final
 
 from barnabas.base.dataclass import replace
+from barnabas.base.hints import Any, Final
 from barnabas.base.uuids import uuid_text
 from barnabas.metadata.image_types import (
     DIRECTORY_LOST,

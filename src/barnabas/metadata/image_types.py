@@ -6,10 +6,10 @@ Values are replaced, never changed, so whoever keeps one sees it stay as it was.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Final
 
 from barnabas.base.dataclass import dataclass, field
 from barnabas.base.enums import IntEnum
+from barnabas.base.hints import Final
 from barnabas.base.uuids import NULL_UUID, uuid_text
 
 NO_LEADER: Final = -1

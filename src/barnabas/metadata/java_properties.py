@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from barnabas.base.hints import Final
 
 _BLANKS: Final = " \t\f"
 _ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}

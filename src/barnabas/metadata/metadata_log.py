@@ -12,11 +12,11 @@ node does not need (votes, followers, fetching) is left out rather than pretende
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from barnabas.base.clock import Clock
 from barnabas.base.dataclass import dataclass
 from barnabas.base.entropy import Entropy
+from barnabas.base.hints import Final
 from barnabas.base.logger import Logger
 from barnabas.base.uuids import METADATA_TOPIC_ID
 from barnabas.metadata.batches import LogRecord, build_control_batch, build_data_batches, read_records

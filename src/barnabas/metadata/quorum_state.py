@@ -7,10 +7,9 @@ are configured (kraft.version 0), version 1 to those whose voters are in the log
 
 from __future__ import annotations
 
-from typing import Any, Final
-
 from barnabas.base.dataclass import dataclass
 from barnabas.base.disk import Disk, write_file_durably
+from barnabas.base.hints import Any, Final
 from barnabas.base.uuids import NULL_UUID, uuid_text
 from barnabas.metadata.records import MetadataError
 

@@ -8,10 +8,9 @@ does too; a newer metadata.version is what brings such records.
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol
-
 from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import DecodeError
+from barnabas.base.hints import Any, Final, Protocol
 from barnabas.protocol import messages
 
 FRAME_VERSION: Final = 1

@@ -6,7 +6,7 @@ they mean is the business of the security layer.
 
 from __future__ import annotations
 
-from typing import Any
+from barnabas.base.hints import Any
 
 QuotaEntity = tuple[tuple[str, str | None], ...]
 """(entity type, entity name or None for the default) pairs, sorted by type."""

@@ -8,8 +8,8 @@ read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
+from barnabas.base.hints import Final
 from barnabas.metadata.image import (
     METADATA_VERSION,
     BrokerRegistration,

@@ -9,10 +9,10 @@ of the log.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
 
 from barnabas.base.dataclass import dataclass
 from barnabas.base.disk import Disk
+from barnabas.base.hints import Any, Final
 from barnabas.base.named_tuple import NamedTuple
 from barnabas.metadata.batches import LogRecord, build_control_batch, build_data_batches, read_records
 from barnabas.metadata.records import MetadataError, VersionedRecord

@@ -7,10 +7,10 @@ tests compare them. Placement is that of one broker: every partition has this no
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from barnabas.base.dataclass import dataclass, field
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.hints import Final
 from barnabas.base.uuids import NULL_UUID
 from barnabas.metadata.config_changes import validate_topic_configs
 from barnabas.metadata.config_definitions import BrokerConfigs, ConfigEntry, describe_topic

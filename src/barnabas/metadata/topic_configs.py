@@ -8,9 +8,9 @@ remembers is found by content, so nobody has to tell it of a change.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
 
 from barnabas.base.dataclass import fields
+from barnabas.base.hints import Any, Final
 from barnabas.metadata.config_definitions import BrokerConfigs, topic_value
 from barnabas.storage.log_config import LogConfig, TimestampType
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.hints import Final
 
 TOPIC_NAME_LENGTH_MAX: Final = 249
 _LEGAL: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")

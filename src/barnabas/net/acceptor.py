@@ -9,9 +9,9 @@ import errno
 import os
 from collections.abc import Callable
 from select import EPOLLIN, epoll
-from typing import TYPE_CHECKING
 
 from barnabas.base.clock import Clock
+from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.logger import Logger
 from barnabas.net.connection_counts import ConnectionCounts
 from barnabas.net.contracts import Timer, Transport

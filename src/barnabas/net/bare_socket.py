@@ -10,7 +10,7 @@ tests of `tests/net` run every line that uses one. Rejected: the standard module
 connection, since the listening socket comes before. See docs/adr/0008.
 """
 
-from typing import TYPE_CHECKING
+from barnabas.base.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import socket

@@ -21,11 +21,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from select import EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLRDHUP
 from struct import Struct
-from typing import Any
 
 from barnabas.base.dataclass import dataclass
 from barnabas.base.enums import Enum, auto
 from barnabas.base.errors import ProtocolError
+from barnabas.base.hints import Any
 from barnabas.base.limits import OUTPUT_QUEUE_BYTES_MAX
 from barnabas.base.logger import Logger
 from barnabas.base.region import FileSlice

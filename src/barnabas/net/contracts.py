@@ -4,8 +4,8 @@ Protocols instead of base classes: dispatch, the timer wheel and test doubles ne
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
 
+from barnabas.base.hints import TYPE_CHECKING, Protocol
 from barnabas.base.region import FileSlice
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ connection is touched once per idle time however many requests it makes. A heap 
 connections until their deadline; a list ordered by activity would be touched by every request.
 """
 
-from typing import Generic, Protocol, TypeVar
+from barnabas.base.hints import Generic, Protocol, TypeVar
 
 BUCKETS_PER_IDLE_TIME = 16
 

@@ -4,8 +4,7 @@ Counters of every request are kept by the connection that counts them and summed
 one addition per request less, and each connection's own figures for free.
 """
 
-from typing import TYPE_CHECKING
-
+from barnabas.base.hints import TYPE_CHECKING
 from barnabas.net.creation_rate import CreationRate
 from barnabas.net.frame_reader import LENGTH_BYTES
 from barnabas.net.listener_config import STAGING_BYTES, FetchMode, ListenerConfig

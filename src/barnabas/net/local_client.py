@@ -8,8 +8,8 @@ import json
 import os
 import socket
 import struct
-from typing import Any
 
+from barnabas.base.hints import Any
 from barnabas.net.local_listener import SOCKET_FILE, reachable
 
 ANSWER_BYTES_MAX = 256 * 1024 * 1024

@@ -6,8 +6,8 @@ reads it, and Java itself has written PKCS12 by default since version 9.
 """
 
 import re
-from typing import NamedTuple
 
+from barnabas.base.named_tuple import NamedTuple
 from barnabas.net.tls_config import StoreConfig, TlsConfigError
 
 STORE_BYTES_MAX = 16 * 1024 * 1024

@@ -4,9 +4,8 @@ The numbers stand in the catalogue too; the enum repeats them so that code can s
 checker knows it (a test compares both).
 """
 
-from typing import Final
-
 from barnabas.base.enums import IntEnum
+from barnabas.base.hints import Final
 from barnabas.protocol.messages import BY_KEY
 
 

@@ -9,9 +9,9 @@ passing names and offsets to every check, made decoding a third slower.
 import struct
 from collections.abc import Callable, Sequence
 from types import CodeType, TracebackType
-from typing import Any, NoReturn, Protocol
 
 from barnabas.base.errors import DecodeError
+from barnabas.base.hints import Any, NoReturn, Protocol
 from barnabas.base.region import FileSlice
 
 Buffer = bytes | bytearray | memoryview

@@ -17,9 +17,9 @@ need no exec but decode four times slower.
 import struct
 from collections.abc import Callable
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any
 
 from barnabas.base.errors import DecodeError
+from barnabas.base.hints import TYPE_CHECKING, Any
 from barnabas.base.region import FileSlice
 from barnabas.protocol import codec_runtime, fetch_codec, produce_codec, schema, start_codecs
 from barnabas.protocol.codec_runtime import (

@@ -14,12 +14,12 @@ is imported on first use: 4 MB of code that a broker of uncompressed batches nev
 import zlib
 from struct import Struct
 from types import ModuleType
-from typing import Any
 
 from barnabas.base import limits
 from barnabas.base.disk import Buffer
 from barnabas.base.enums import IntEnum
 from barnabas.base.errors import DecodeError
+from barnabas.base.hints import Any
 from barnabas.protocol.compression_sizes import (
     XERIAL_HEADER,
     gzip_size,

@@ -10,8 +10,8 @@ current clients send, 11 what librdkafka sent before 2.4; the ones between are l
 
 import struct
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
+from barnabas.base.hints import TYPE_CHECKING, Any
 from barnabas.base.region import FileSlice
 from barnabas.protocol.codec_runtime import VARINTS, Codec, write_varint
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import binascii
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
 
+from barnabas.base.hints import TYPE_CHECKING, Any, Final
 from barnabas.base.uuids import uuid_text
 from barnabas.protocol import schema
 

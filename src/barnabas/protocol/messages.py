@@ -11,9 +11,9 @@ Generating a Python module of 10,000 lines ahead was rejected: importing it cost
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from barnabas.base.dataclass import dataclass
+from barnabas.base.hints import Any
 from barnabas.protocol import schema
 from barnabas.protocol.compiler import make_classes
 from barnabas.protocol.structures import Message, Struct

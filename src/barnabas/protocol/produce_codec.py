@@ -7,8 +7,8 @@ ones are left to the generated codec.
 
 import struct
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
+from barnabas.base.hints import TYPE_CHECKING, Any
 from barnabas.protocol.codec_runtime import VARINTS, Codec, Fault, read_length, write_varint
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ see `compiler`. Attributes live in slots. dataclasses would offer the same surfa
 costs 20 times as much as these, and several hundred exist.
 """
 
-from typing import Any, ClassVar, Self, final
-
+from barnabas.base.hints import Any, ClassVar, Self, final
 from barnabas.base.limits import REQUEST_OBJECTS_MAX
 from barnabas.base.region import FileSlice
 from barnabas.protocol.codec_runtime import CodecTable, join_parts, pieces

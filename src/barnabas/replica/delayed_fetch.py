@@ -7,10 +7,10 @@ so nothing here points up.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final
 
 from barnabas.base.enums import Enum
 from barnabas.base.errors import ErrorCode
+from barnabas.base.hints import Final
 from barnabas.replica.fetch import NO_LEADER_EPOCH, FetchOutcome, FetchParams, FetchPartition, FetchReason
 from barnabas.replica.partition import Partition
 from barnabas.replica.partition_state import PartitionState

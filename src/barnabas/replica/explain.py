@@ -12,10 +12,11 @@ Nothing is changed: no follower's state, no waiting fetch, no counter; slices ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
 
 from barnabas.base.dataclass import dataclass, field
 from barnabas.base.errors import ErrorCode
+from barnabas.base.hints import TYPE_CHECKING, Final
+from barnabas.base.named_tuple import NamedTuple
 from barnabas.base.uuids import NULL_UUID
 from barnabas.replica.delayed_fetch import reason_to_answer, reason_to_answer_now
 from barnabas.replica.explain_log import LogRead, explain_log_read

@@ -6,8 +6,7 @@ here once more.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
+from barnabas.base.hints import TYPE_CHECKING, Final
 from barnabas.base.named_tuple import NamedTuple
 from barnabas.storage import batch_scan, log_read
 from barnabas.storage.append_info import FetchDataInfo

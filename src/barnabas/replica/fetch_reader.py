@@ -6,10 +6,10 @@ read through `_read_specially`, so that a plain consumer pays for neither.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final
 
 from barnabas.base.cold_reads import ColdReadError
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.hints import Final
 from barnabas.base.uuids import NULL_UUID
 from barnabas.replica.delayed_fetch import IsThrottled
 from barnabas.replica.fetch import (

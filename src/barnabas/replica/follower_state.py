@@ -5,8 +5,7 @@ written there. "Caught up" means that it had reached, by this fetch, what was th
 previous one; a follower of a busy partition is never at the very end and still in sync.
 """
 
-from typing import Final
-
+from barnabas.base.hints import Final
 from barnabas.storage.offset_metadata import UNKNOWN_OFFSET_METADATA, LogOffsetMetadata
 
 UNKNOWN_BROKER_EPOCH: Final = -1

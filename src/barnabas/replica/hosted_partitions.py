@@ -13,9 +13,9 @@ clients try again.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol
 
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.hints import Protocol
 from barnabas.base.logger import Logger
 from barnabas.metadata.image import (
     ConfigResourceType,

@@ -10,12 +10,12 @@ a turn.
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Final
 
 from barnabas.base.clock import Clock
 from barnabas.base.cold_reads import ColdReadError, ColdReads
 from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.hints import Final
 from barnabas.base.uuids import NULL_UUID
 from barnabas.metadata.image import (
     DIRECTORY_LOST,

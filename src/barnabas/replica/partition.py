@@ -8,10 +8,10 @@ Changes are told by return value, not by callbacks: the caller decides whom to w
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from barnabas.base.disk import Buffer
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.hints import Final
 from barnabas.replica.fetch import (
     NO_LEADER_EPOCH,
     FetchIsolation,

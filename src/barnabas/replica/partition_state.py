@@ -1,9 +1,8 @@
 """Whether this broker can serve a partition: the states, how one becomes another, how each is answered."""
 
-from typing import Final
-
 from barnabas.base.enums import Enum
 from barnabas.base.errors import ErrorCode
+from barnabas.base.hints import Final
 
 
 class PartitionState(Enum):

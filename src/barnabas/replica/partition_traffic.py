@@ -8,7 +8,8 @@ fall, while those of a deleted topic vanish, as in Kafka.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+
+from barnabas.base.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from barnabas.replica.fetch import FetchPartition, FetchPartitionResult

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from barnabas.base.hints import Final
 from barnabas.handlers.services import HandlerSettings
 from barnabas.metadata.broker_config_checks import connections_per_ip
 from barnabas.metadata.image import Endpoint

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from barnabas.base.dataclass import dataclass
 from barnabas.base.enums import IntEnum
+from barnabas.base.hints import Final
 
 _IN_BRACKETS: Final = frozenset("0123456789abcdefABCDEF:.%")
 _WILDCARDS: Final = frozenset(("", "0.0.0.0", "::"))

@@ -9,8 +9,8 @@ broker that runs with half of its settings ignored is worse than one that does n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final
 
+from barnabas.base.hints import Final
 from barnabas.base.logger import Logger
 from barnabas.base.named_tuple import NamedTuple
 from barnabas.metadata.config_definitions import BROKER, ConfigError, broker_definition

@@ -14,10 +14,10 @@ Rejected: a real file system with failpoints, which cannot reorder and is too sl
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from barnabas.base.clock import Clock
 from barnabas.base.disk import Buffer
+from barnabas.base.hints import Protocol
 
 SPACE_BYTES = 1 << 40
 """What a MemoryDisk says it has."""

@@ -9,10 +9,10 @@ Opening a file may still wait for its directory entry and inode; no call of the 
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from barnabas.base.cold_reads import ColdReadError
 from barnabas.base.disk import Buffer, Disk
+from barnabas.base.hints import Final
 from barnabas.base.region import LeasedFile
 from barnabas.protocol.record_batch import HEADER_BYTES
 

@@ -4,9 +4,8 @@ The answer is exact: the time index finds a place at or before the first record 
 headers are walked from there, and only the batches that may hold it are read inside.
 """
 
-from typing import TYPE_CHECKING
-
 from barnabas.base.errors import ApiError, DecodeError, ErrorCode
+from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.named_tuple import NamedTuple
 from barnabas.protocol.record_batch import parse_header, parse_records
 from barnabas.protocol.records import Record

@@ -1,7 +1,8 @@
 """What the segments of all logs hold open and in memory, bounded together."""
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+
+from barnabas.base.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from barnabas.storage.segment import LogSegment

@@ -18,10 +18,10 @@ have one, and removal stays in constant time (a list's would not).
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import islice
-from typing import Final
 
 from barnabas.base.dataclass import dataclass
 from barnabas.base.enums import Enum
+from barnabas.base.hints import Final
 from barnabas.timing.timer_wheel import Timer, TimerWheel
 
 TRIES_MAX_PER_TURN: Final = 64

@@ -11,9 +11,9 @@ with its connection's memory, until its deadline passed.
 """
 
 from collections.abc import Callable
-from typing import Final
 
 from barnabas.base.dataclass import dataclass
+from barnabas.base.hints import Final
 
 BUCKETS: Final = 20
 TICK_MS: Final = 1

@@ -4,13 +4,12 @@ Answers are made on starlette's threads, since asking the broker blocks; metrics
 crowd of scrapers costs the broker no more than one.
 """
 
-from typing import TYPE_CHECKING
-
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from barnabas.base.hints import TYPE_CHECKING
 from barnabas.net.local_client import CommandError, NoBrokerError
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ examples/kafka-kraft-3_0_0.yml), so dashboards made for Kafka find them. Metrics
 begin with `barnabas_`. docs/metrics.md shows this table; a test keeps both the same.
 """
 
-from typing import Final, NamedTuple
+from barnabas.base.hints import Final
+from barnabas.base.named_tuple import NamedTuple
 
 
 class MetricInfo(NamedTuple):

@@ -4,10 +4,10 @@ Which metrics there are and what they mean is told in `catalogue`; here they get
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
 
 from prometheus_client.metrics_core import Metric
 
+from barnabas.base.hints import Any, Final
 from barnabas.handlers.request_times import bucket_end_us
 from barnabas.protocol.messages import BY_KEY
 from barnabas.web.catalogue import METRICS

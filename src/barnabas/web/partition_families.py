@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
-from typing import Any, Final
 
 from prometheus_client.metrics_core import Metric
 
+from barnabas.base.hints import Any, Final
 from barnabas.web.catalogue import METRICS
 
 _TRAFFIC: Final = {

@@ -8,8 +8,8 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from barnabas.base.hints import Any
 from barnabas.handlers.request_times import bucket_end_us
 
 WINDOW_US = 300_000_000

@@ -6,7 +6,6 @@ kept for five minutes, and the difference is what counts.
 
 import threading
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
@@ -14,6 +13,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
+from barnabas.base.hints import Any
 from barnabas.net.local_client import ask
 from barnabas.web.families import families
 from barnabas.web.recent import RecentTimes

@@ -1,8 +1,8 @@
 """Creating, growing and deleting topics, and asking for offsets."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
+from barnabas.base.hints import Any
 from barnabas.cli.client.cluster import Cluster
 from barnabas.cli.client.errors import BrokerError
 from barnabas.protocol import messages

@@ -6,10 +6,10 @@ pauses until a deadline; then the last cause is reported, not a bare time-out.
 
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
 
 from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ErrorCode
+from barnabas.base.hints import Any, TypeVar
 from barnabas.cli.client.connection import Connection
 from barnabas.cli.client.errors import BrokerError, ClientError, ConnectionLostError
 from barnabas.protocol import messages

@@ -5,11 +5,11 @@ everything else any broker answers, and the controller alters.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from barnabas.base.dataclass import dataclass
 from barnabas.base.enums import IntEnum
 from barnabas.base.errors import ErrorCode
+from barnabas.base.hints import Any
 from barnabas.cli.client.cluster import Cluster
 from barnabas.cli.client.errors import BrokerError, ClientError, UnsupportedByBrokerError
 from barnabas.metadata.image_types import ConfigResourceType

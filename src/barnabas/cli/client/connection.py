@@ -6,9 +6,9 @@ moves its bytes. Several requests may be sent before the first answer is read; b
 
 import socket
 from collections import deque
-from typing import Any
 
 from barnabas.base.errors import DecodeError, ErrorCode
+from barnabas.base.hints import Any
 from barnabas.cli.client.address import address_text
 from barnabas.cli.client.errors import (
     ConnectionLostError,

@@ -7,9 +7,9 @@ session: a command line reads few partitions, and full requests are simpler than
 import select
 from collections import deque
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from barnabas.base.errors import ErrorCode
+from barnabas.base.hints import Any
 from barnabas.base.named_tuple import NamedTuple
 from barnabas.cli.client.cluster import Cluster
 from barnabas.cli.client.connection import Connection

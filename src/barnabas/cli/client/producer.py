@@ -9,10 +9,10 @@ a command line fed by one pipe cannot use.
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from barnabas.base.dataclass import dataclass, field
 from barnabas.base.errors import ErrorCode
+from barnabas.base.hints import Any
 from barnabas.cli.client.cluster import Cluster, TopicInfo
 from barnabas.cli.client.connection import Connection
 from barnabas.cli.client.errors import BrokerError, ClientError, ConnectionLostError, UnsupportedByBrokerError

@@ -5,11 +5,11 @@ largest batch, and a live segment that is cut meanwhile is a short read. mmap wo
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from barnabas.base.dataclass import dataclass
 from barnabas.base.disk import DiskFile
 from barnabas.base.errors import DecodeError
+from barnabas.base.hints import Any
 from barnabas.cli.dump.findings import Findings, Problem, Row
 from barnabas.cli.record_text import bytes_to_json
 from barnabas.protocol.control_records import parse_control_type

@@ -5,9 +5,9 @@ Names are those of Kafka's own dump tool, which are the message fields in camel 
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 from barnabas.base.errors import DecodeError
+from barnabas.base.hints import Any
 from barnabas.base.uuids import UUID_BYTES, uuid_text
 from barnabas.cli.record_text import bytes_to_json
 from barnabas.protocol import messages, schema

@@ -1,9 +1,9 @@
 """What a reader yields while it goes through a file: rows to show and problems found."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from barnabas.base.dataclass import dataclass, field
+from barnabas.base.hints import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
