@@ -12,6 +12,7 @@ Rotation by time was left to logrotate and its like, for which the file is opene
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Sequence
 
 from barnabas.base.hints import TYPE_CHECKING, Any, Final
@@ -58,6 +59,7 @@ class RequestLog:
         "_call_at_turn_end",
         "_fd",
         "_has_failed",
+        "_is_torn",
         "_max_bytes",
         "_path",
         "_pending",
@@ -91,6 +93,7 @@ class RequestLog:
         self._written_bytes = 0
         self._until_recheck = 0
         self._has_failed = False
+        self._is_torn = False  # the last line is there in part
         self.lines = 0
         self.dropped = 0
         self.on = False
@@ -155,20 +158,35 @@ class RequestLog:
         assert self._path is not None
         if self._fd >= 0 and self._until_recheck <= 0 and not self._is_same_file():
             self._close()
-        if self._written_bytes and self._written_bytes + len(data) > self._max_bytes:
-            self._close()
-            os.replace(self._path, f"{self._path}.1")
         if self._fd < 0:
-            # Non-blocking: the path may be a pipe that nobody reads.
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
-            self._fd = os.open(self._path, flags, _MODE)
-            self._written_bytes = os.fstat(self._fd).st_size
-            self._until_recheck = _RECHECK_WRITES
+            self._open(self._path)
+        if self._written_bytes and self._written_bytes + len(data) > self._max_bytes:
+            os.replace(self._path, f"{self._path}.1")
+            self._close()
+            self._open(self._path)
         self._until_recheck -= 1
+        self._write_all(b"\n" + data if self._is_torn else data)
+
+    def _open(self, path: str) -> None:
+        # Non-blocking: the path may be a pipe that nobody reads.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
+        self._fd = os.open(path, flags, _MODE)
+        status = os.fstat(self._fd)
+        self._written_bytes = status.st_size
+        self._until_recheck = _RECHECK_WRITES
+        if stat.S_ISREG(status.st_mode) and status.st_size == 0:
+            self._is_torn = False
+
+    def _write_all(self, data: bytes) -> None:
+        """Write lines; when only a part of them gets through, the next ones begin with a fresh line."""
         written = os.write(self._fd, data)
         self._written_bytes += written
-        if written < len(data):
-            os.write(self._fd, data[written:])  # tells why: the disk is full, the pipe is
+        self._is_torn = written < len(data)
+        if self._is_torn:
+            self._written_bytes += os.write(
+                self._fd, data[written:]
+            )  # tells why: the disk is full, the pipe is
+            self._is_torn = False
 
     def _is_same_file(self) -> bool:
         assert self._path is not None

@@ -187,6 +187,40 @@ def test_a_full_disk_is_told_once_and_loses_lines_only(log, turn, tmp_path, monk
     assert (tmp_path / "requests.log").read_text() == '{"n":5}\n'
 
 
+def test_a_line_that_was_cut_by_a_full_disk_does_not_spoil_the_next(log, turn, tmp_path, monkeypatch):
+    def room_for_ten_bytes(fd, data, write=os.write):
+        if fd == log._fd and log.dropped == 0 and len(data) == len('{"n":0,"x":"yyyyyyyyyy"}\n'):
+            return write(fd, data[:10])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(request_log.os, "write", room_for_ten_bytes)
+        log.write({"n": 0, "x": "yyyyyyyyyy"})
+        turn.end()
+    for number in (1, 2):
+        log.write({"n": number})
+        turn.end()
+    assert log.statistics() == {"lines": 2, "dropped": 1}
+    lines = (tmp_path / "requests.log").read_text().splitlines()
+    assert lines == ['{"n":0,"x"', '{"n":1}', '{"n":2}']
+
+
+def test_a_file_that_cannot_be_renamed_stays_within_its_bound_and_is_told_of_once(
+    log, turn, tmp_path, caplog
+):
+    (tmp_path / "requests.log.1").mkdir()
+    for number in range(20):
+        log.write({"n": number, "text": "x" * 100})
+        turn.end()
+    assert (tmp_path / "requests.log").stat().st_size <= 400
+    assert log.statistics() == {"lines": 3, "dropped": 17}
+    assert sum("cannot be written" in record.getMessage() for record in caplog.records) == 1
+    (tmp_path / "requests.log.1").rmdir()
+    log.write({"n": 20, "text": "x" * 100})
+    turn.end()
+    assert (tmp_path / "requests.log").read_text().startswith('{"n":20,')
+
+
 def test_a_pipe_that_nobody_reads_holds_up_nobody(turn, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     log = RequestLog(turn, path=str(tmp_path / "pipe"))
