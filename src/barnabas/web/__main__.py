@@ -26,17 +26,18 @@ def main() -> None:
     import uvicorn  # noqa: PLC0415 - after the watch has begun: this takes a while
 
     from barnabas.web.app import CONCURRENT_REQUESTS_MAX, make_app  # noqa: PLC0415
+    from barnabas.web.bounded_protocol import BoundedProtocol  # noqa: PLC0415
     from barnabas.web.scrape import Scraper  # noqa: PLC0415
 
     config = uvicorn.Config(
         make_app(Scraper(broker_socket, broker_pid)),
-        http="h11",
+        http=BoundedProtocol,
         ws="none",
         lifespan="off",
         loop="asyncio",
         access_log=False,
         server_header=False,
-        log_level="warning",
+        log_level="error",  # its warnings tell of what peers send, a line each
         limit_concurrency=CONCURRENT_REQUESTS_MAX,
         timeout_keep_alive=30,
     )
