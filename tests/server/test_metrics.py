@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -234,6 +235,23 @@ def test_the_local_socket_is_the_owners_alone_and_goes_with_the_broker(tmp_path)
     assert not os.path.exists(path)
     with pytest.raises(NoBrokerError, match="no broker runs"):
         ask(path, "health")
+
+
+def test_who_asks_in_a_crowd_waits_for_its_turn(served):
+    path = socket_path(str(served.broker.data_dir))
+    with contextlib.ExitStack() as crowd:
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                peer = crowd.enter_context(socket.socket(socket.AF_UNIX))
+                peer.setblocking(False)
+                peer.connect(path)
+        with pytest.raises(NoBrokerError, match="no answer within"):
+            ask(path, "health", timeout_s=0.1)
+        with ThreadPoolExecutor(1) as other:
+            asked = other.submit(ask, path, "health", timeout_s=DEADLINE_S)
+            time.sleep(0.1)
+            crowd.close()
+            assert asked.result()["ready"]
 
 
 def test_a_data_directory_may_lie_deep(tmp_path):

@@ -8,6 +8,7 @@ import json
 import os
 import socket
 import struct
+import time
 
 from barnabas.base.hints import Any
 from barnabas.net.local_listener import SOCKET_FILE, reachable
@@ -15,6 +16,7 @@ from barnabas.net.local_listener import SOCKET_FILE, reachable
 ANSWER_BYTES_MAX = 256 * 1024 * 1024
 """Longer answers are no answers of a broker: one of 100,000 partitions takes 10 MB."""
 
+_CROWDED_PAUSE_S = 0.01
 _LENGTH = struct.Struct(">i")
 
 
@@ -50,7 +52,7 @@ def ask(path: str, command: str, arguments: dict[str, Any] | None = None, *, tim
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(timeout_s)
             with reachable(path) as short:
-                connection.connect(short)
+                _connect(connection, short, timeout_s)
             connection.sendall(_LENGTH.pack(len(question)) + question)
             (length,) = _LENGTH.unpack(_receive(connection, _LENGTH.size))
             if not 0 <= length <= ANSWER_BYTES_MAX:
@@ -69,6 +71,20 @@ def ask(path: str, command: str, arguments: dict[str, Any] | None = None, *, tim
     if "error" in answer:
         raise CommandError(str(answer["error"]))
     return answer["result"]
+
+
+def _connect(connection: socket.socket, path: str, timeout_s: float) -> None:
+    """Connect; where others wait to be taken already, the kernel refuses at once instead of waiting."""
+    deadline_s = time.monotonic() + timeout_s
+    while True:
+        try:
+            connection.connect(path)
+        except BlockingIOError:
+            if time.monotonic() >= deadline_s:
+                raise TimeoutError from None
+            time.sleep(_CROWDED_PAUSE_S)
+        else:
+            return
 
 
 def _receive(connection: socket.socket, count: int) -> bytearray:
