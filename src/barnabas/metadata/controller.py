@@ -16,17 +16,10 @@ from barnabas.base.clock import Clock
 from barnabas.base.dataclass import replace
 from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.base.hints import Final
+from barnabas.base.hints import TYPE_CHECKING, Final
 from barnabas.base.uuids import NULL_UUID, random_uuid
-from barnabas.metadata.config_changes import (
-    ConfigContext,
-    ResourceAlteration,
-    ResourceResult,
-    plan_resource,
-)
+from barnabas.metadata.config_changes import ConfigContext, ResourceAlteration, ResourceResult, plan_resource
 from barnabas.metadata.config_definitions import BrokerConfigs
-from barnabas.metadata.elections import ElectionResult, answer_election
-from barnabas.metadata.feature_changes import FeatureUpdate, plan_features
 from barnabas.metadata.formatting import bootstrap_feature_records
 from barnabas.metadata.image import (
     DIRECTORY_UNASSIGNED,
@@ -44,7 +37,6 @@ from barnabas.metadata.node_records import (
     first_records,
     registration_records,
 )
-from barnabas.metadata.reassignments import Reassignment, ReassignmentResult, plan_reassignments
 from barnabas.metadata.records import VersionedRecord
 from barnabas.metadata.snapshot_records import partition_record_version
 from barnabas.metadata.topic_changes import (
@@ -63,6 +55,11 @@ from barnabas.metadata.topic_changes import (
 )
 from barnabas.metadata.topic_names import collision_form
 from barnabas.protocol import messages
+
+if TYPE_CHECKING:  # imported with their first request
+    from barnabas.metadata.elections import ElectionResult
+    from barnabas.metadata.feature_changes import FeatureUpdate
+    from barnabas.metadata.reassignments import Reassignment, ReassignmentResult
 
 PRODUCER_ID_BLOCK: Final = 1000
 PRODUCER_ID_MAX: Final = 2**63 - 1
@@ -414,6 +411,8 @@ class Controller:
         Raises:
             ApiError: INVALID_UPDATE_VERSION, KAFKA_STORAGE_ERROR.
         """
+        from barnabas.metadata.feature_changes import plan_features  # noqa: PLC0415
+
         records = plan_features(
             updates,
             image=self.image,
@@ -450,6 +449,8 @@ class Controller:
         self, election_type: int, partitions: Sequence[tuple[str, int]] | None
     ) -> list[ElectionResult]:
         """Answer an election; see elections.answer_election."""
+        from barnabas.metadata.elections import answer_election  # noqa: PLC0415
+
         return answer_election(self.image, election_type, partitions)
 
     def reassign_partitions(
@@ -460,6 +461,8 @@ class Controller:
         Raises:
             ApiError: KAFKA_STORAGE_ERROR.
         """
+        from barnabas.metadata.reassignments import plan_reassignments  # noqa: PLC0415
+
         records, results = plan_reassignments(
             wanted, image=self.image, placement=self._placement, may_change_factor=may_change_factor
         )
@@ -491,10 +494,5 @@ class Controller:
             )
         if broker_id == self._node.node_id:
             raise ApiError(ErrorCode.INVALID_REQUEST, "the only broker cannot be unregistered while it runs")
-        self.commit(
-            [
-                VersionedRecord(
-                    messages.UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker.broker_epoch)
-                )
-            ]
-        )
+        gone = messages.UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker.broker_epoch)
+        self.commit([VersionedRecord(gone)])
