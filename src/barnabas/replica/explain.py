@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from barnabas.base.dataclass import dataclass, field
-from barnabas.base.errors import ErrorCode
+from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING, Final
 from barnabas.base.named_tuple import NamedTuple
 from barnabas.base.uuids import NULL_UUID
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from barnabas.replica.fetch_reader import FetchReader
     from barnabas.replica.hosted_partitions import HostedPartitions
     from barnabas.replica.partition import Partition
+    from barnabas.storage.log import Log
 
 _NONE: Final = ErrorCode.NONE
 
@@ -202,11 +203,27 @@ def _partition_steps(
         limit_words=_limit_words(request, left, params),
         include_aborted=params.isolation is FetchIsolation.TXN_COMMITTED,
     )
+    if result.error_code is not _NONE:
+        steps.append(_failed_read(partition.log, read, result))
+        return steps
     log_steps, agrees = explain_log_read(partition.log, read, result)
     steps += [
         ExplainStep(name=name, rule=rule, text=text, facts=facts) for name, rule, text, facts in log_steps
     ]
     return _agree(steps, agrees, "slice")
+
+
+def _failed_read(log: Log, read: LogRead, result: FetchPartitionResult) -> ExplainStep:
+    """Tell what hindered the read of the log, which it meets again."""
+    code = result.error_code
+    why = f"{code.name} ({int(code)})"
+    try:
+        explain_log_read(log, read, result)
+    except (ApiError, OSError) as error:
+        why = f"{why}: {error}"
+    return ExplainStep(
+        name="failed_read", rule="F43", text=f"the log cannot be read: {why}", facts={"error_code": int(code)}
+    )
 
 
 def _agree(steps: list[ExplainStep], agrees: bool, what: str) -> list[ExplainStep]:

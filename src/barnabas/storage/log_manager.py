@@ -169,7 +169,8 @@ class LogManager:
                 log.error("%s is offline: %s", directory.path, directory.failure)
                 self._drop_logs_of(directory)
         if not any(directory.online for directory in self.directories):
-            raise LogManagerError(f"none of the log directories works: {self.directories[0].failure}")
+            failure = self.directories[0].failure
+            raise LogManagerError(f"none of the log directories works: {failure}") from failure
         self._started = True
 
     def _load(self, directory: LogDirectory, progress: Progress | None) -> None:

@@ -233,6 +233,21 @@ def test_errors_end_the_steps() -> None:
     assert "KAFKA_STORAGE_ERROR (56)" in steps_of(broker, ask(0))["leader_epoch"][1]
 
 
+def test_f43_what_hinders_the_read_is_told() -> None:
+    broker = Broker(config=LogConfig(index_interval_bytes=200))
+    for _ in range(20):
+        broker.append()
+    log = broker.partition().log
+    segment = log.segments.active
+    segment.remember_from(log.log_end_offset)
+    with broker.disk.open(segment.path(".log")) as file:
+        file.write_at(0, b"\xff" * segment.size)
+    step = steps_of(broker, ask(13))["failed_read"]
+    assert step[0] == "F43"
+    assert "the log cannot be read: CORRUPT_MESSAGE (2): " in step[1]
+    assert "no batch header" in step[1]
+
+
 def test_an_explanation_that_strays_is_refused() -> None:
     broker = Broker()
     broker.append()
