@@ -37,6 +37,10 @@ COMMANDS: Final[Mapping[str, str]] = {
 """Command -> the file `local_NAME` of this folder whose function of that name carries it out."""
 
 
+WAIT_MS: Final = 1
+"""Until a command that had nothing to say, since it waits for the disk perhaps, is asked again."""
+
+
 @dataclass(slots=True, kw_only=True)
 class LocalServices:
     """What commands may look at."""
@@ -114,8 +118,11 @@ class LocalCommands:
         if piece is None:
             self._finish(connection, answer)
             return
-        answer.append(piece)
-        self.local.reactor.call_soon(lambda: self._go_on(connection, name, pieces, answer))
+        if piece:
+            answer.append(piece)
+            self.local.reactor.call_soon(lambda: self._go_on(connection, name, pieces, answer))
+        else:
+            self.local.reactor.call_later(WAIT_MS, lambda: self._go_on(connection, name, pieces, answer))
 
     def _command(self, name: str) -> Command:
         found = self._commands.get(name)

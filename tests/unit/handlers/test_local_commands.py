@@ -15,9 +15,13 @@ class Loop:
 
     def __init__(self):
         self.calls = []
+        self.later = []
 
     def call_soon(self, call):
         self.calls.append(call)
+
+    def call_later(self, delay_ms, call):
+        self.later.append((delay_ms, call))
 
     def turn(self):
         calls, self.calls = self.calls, []
@@ -126,6 +130,17 @@ def test_a_walk_gives_the_loop_back_between_its_pieces(commands):
     commands.local.reactor.turn()
     assert peer.answer == {"result": [0, 1, 2, 3]}
     assert commands.local.reactor.calls == []
+
+
+def test_f44_a_walk_that_waits_does_not_keep_the_loop_busy(commands):
+    peer = with_command(commands, lambda local, arguments: iter([b"", b"7"]))
+    loop = commands.local.reactor
+    assert loop.calls == []
+    [(delay_ms, go_on)] = loop.later
+    assert delay_ms > 0
+    go_on()
+    loop.turn()
+    assert peer.answer == {"result": 7}
 
 
 def test_a_walk_ends_with_its_connection(commands):
