@@ -8,10 +8,15 @@ What is kept of a changed file is where it differs: how much of the file below s
 written over or behind it.
 """
 
+import errno
 import os
 from collections.abc import Callable, Sequence
 
 from barnabas.base.disk import Buffer, Disk, DiskFile
+
+
+def _missing(path: str) -> FileNotFoundError:
+    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
 
 class OverlayDisk:
@@ -37,7 +42,7 @@ class OverlayDisk:
         if known and create and exclusive:
             raise FileExistsError(path)
         if not known and not create:
-            raise FileNotFoundError(path)
+            raise _missing(path)
         content = self._changed.get(path)
         if content is None:
             content = _Content(self._below.open_readonly(path) if known else None)
@@ -94,7 +99,7 @@ class OverlayDisk:
         if self._below.is_dir(source):
             raise PermissionError(f"{source} is only looked at")
         if not self.exists(source):
-            raise FileNotFoundError(source)
+            raise _missing(source)
         content = self._changed.get(source)
         if content is None:
             content = _Content(self._below.open_readonly(source))
@@ -105,7 +110,7 @@ class OverlayDisk:
 
     def unlink(self, path: str) -> None:
         if not self.exists(path):
-            raise FileNotFoundError(path)
+            raise _missing(path)
         self._changed[path] = None
 
     def remove_dir(self, path: str) -> None:
@@ -122,13 +127,13 @@ class OverlayDisk:
         if self.exists(path) and self._below.exists(path):
             return self._below.mtime_ms(path)
         if not self.exists(path):
-            raise FileNotFoundError(path)
+            raise _missing(path)
         return 0
 
     def size(self, path: str) -> int:
         """Return a file's length."""
         if not self.exists(path):
-            raise FileNotFoundError(path)
+            raise _missing(path)
         content = self._changed.get(path)
         if content is None or content.kept_bytes is None:
             return self._below.size(path if content is None else content.path_below)

@@ -19,6 +19,8 @@ DEFAULT_BOOTSTRAP = [("localhost", 9092)]
 TIMEOUT_S = 10.0
 _BOOTSTRAP_TIMEOUT_S = 3.0
 _DESCRIBE_LOG_DIRS = 35
+_LOOKS_MAX = 5
+"""At files that a broker takes away meanwhile."""
 
 
 def explain_running(bootstrap: list[tuple[str, int]] | None, question: dict[str, Any]) -> dict[str, Any]:
@@ -89,26 +91,31 @@ def explain_directory(options: ServeOptions, question: dict[str, Any]) -> dict[s
     from barnabas.storage.segment_check import UnsupportedLogError
 
     fetch = FetchQuestion(**question)
-    warnings = _Warnings()
-    try:
-        fetch.check()
-        settings = settings_of(options, None)
-        with warnings:
-            view = view_partition(
-                settings,
-                fetch.topic,
-                fetch.partition,
-                disk=OsDisk(),
-                clock=SystemClock(),
-                entropy=SystemEntropy(),
-                progress=RecoveryProgress(),
-            )
-    except (UsageError, ValueError) as error:
-        raise click.UsageError(str(error)) from error
-    except (
-        DirectoryViewError, MetadataError, LogManagerError, UnsupportedLogError, ApiError, OSError,
-    ) as error:  # fmt: skip
-        raise CommandFailed(str(error)) from error
+    for tries_left in reversed(range(_LOOKS_MAX)):
+        warnings = _Warnings()
+        try:
+            fetch.check()
+            settings = settings_of(options, None)
+            with warnings:
+                view = view_partition(
+                    settings,
+                    fetch.topic,
+                    fetch.partition,
+                    disk=OsDisk(),
+                    clock=SystemClock(),
+                    entropy=SystemEntropy(),
+                    progress=RecoveryProgress(),
+                )
+            break
+        except (UsageError, ValueError) as error:
+            raise click.UsageError(str(error)) from error
+        except (
+            DirectoryViewError, MetadataError, LogManagerError, UnsupportedLogError, ApiError, OSError,
+        ) as error:  # fmt: skip
+            # A broker at work deletes segments, between our list of the files and the look at them, too.
+            if tries_left and isinstance(error.__cause__, FileNotFoundError):
+                continue
+            raise CommandFailed(str(error)) from error
     source = {"kind": "directory", "path": ",".join(settings.log_dirs)}
     return {"source": source, "notes": [*view.notes, *warnings.notes], **explain(view.broker, fetch)}
 

@@ -1,6 +1,7 @@
 """An explanation as people see it: the lines below the steps, and the table for a terminal."""
 
 import io
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,6 +10,10 @@ import pytest
 from barnabas.cli import explain_output
 from barnabas.cli.explain import SessionName
 from barnabas.cli.explain_output import answer_lines, print_explanation
+from barnabas.cli.explain_source import explain_directory
+from barnabas.cli.root import CommandFailed
+from barnabas.cli.serve_options import ServeOptions
+from barnabas.storage.log_manager import LogManagerError
 
 ANSWER: dict[str, Any] = {
     "answer": "now",
@@ -87,3 +92,19 @@ def test_a_session_is_two_numbers(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is not ID:EPOCH"):
         kind.convert(text, None, None)
     assert kind.convert("7:-1", None, None) == (7, -1)
+
+
+def test_files_that_a_broker_takes_away_meanwhile_are_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+
+    def view(*args: object, **options: object) -> None:
+        looks.append(args)
+        raise LogManagerError("gone") from FileNotFoundError("00000000000000000000.log")
+
+    monkeypatch.setattr("barnabas.server.directory_view.view_partition", view)
+    options = ServeOptions(overrides=(f"log.dirs={tmp_path}",))
+    with pytest.raises(CommandFailed, match="gone"):
+        explain_directory(options, {"topic": "t", "partition": 0, "offset": 0})
+    assert len(looks) > 1
