@@ -240,8 +240,9 @@ def test_f43_what_hinders_the_read_is_told() -> None:
     log = broker.partition().log
     segment = log.segments.active
     segment.remember_from(log.log_end_offset)
-    with broker.disk.open(segment.path(".log")) as file:
-        file.write_at(0, b"\xff" * segment.size)
+    file = broker.logs.disk.open(segment.path(".log"))
+    file.write_at(0, [b"\xff" * segment.size])
+    file.close()
     step = steps_of(broker, ask(13))["failed_read"]
     assert step[0] == "F43"
     assert "the log cannot be read: CORRUPT_MESSAGE (2): " in step[1]
