@@ -293,3 +293,45 @@ def test_a_frame_of_the_largest_size_that_means_nothing(broker: BarnabasBroker) 
     )
     with throw(broker, len(body).to_bytes(4, "big") + body) as wire:
         assert wire.hung_up()
+
+
+def session_fetch(rng: random.Random, session: tuple[int, int], partitions: int) -> m.FetchRequest:
+    """A fetch by name that continues, opens or ends a session, about partitions that are mostly not there."""
+    numbers = (0, 1, -1, 2**31 - 1)
+    asked = [
+        m.FetchRequestFetchPartition(
+            partition=rng.choice(numbers) if partitions < 10 else number,
+            fetch_offset=rng.choice((0, 5, -1, 2**63 - 1)),
+            partition_max_bytes=1 << 20,
+        )
+        for number in range(partitions)
+    ]
+    return m.FetchRequest(
+        max_bytes=1 << 20,
+        session_id=session[0],
+        session_epoch=session[1],
+        topics=[m.FetchRequestFetchTopic(topic=rng.choice(("sessions", "nope")), partitions=asked)],
+        forgotten_topics_data=[
+            m.FetchRequestForgottenTopic(topic="sessions", partitions=rng.choices(numbers, k=partitions % 4))
+        ],
+    )
+
+
+@pytest.mark.usefixtures("beside_a_calm_client")
+def test_f35_sessions_that_make_no_sense(broker: BarnabasBroker, rng: random.Random, slow: bool) -> None:
+    """Ids and epochs out of the air, partitions twice, forgotten ones that were never there, far too many."""
+    odd = (0, 1, -1, 2, 7, 2**31 - 1, -(2**31))
+    known = {0, 42, 70, 71, 106}
+    live: list[tuple[int, int]] = []
+    with Wire(broker.port) as wire:
+        wire.make_topic("sessions", partitions=2)
+        for _ in range(5_000 if slow else 400):
+            session = rng.choice(live) if live and rng.random() < 0.7 else (rng.choice(odd), rng.choice(odd))
+            answer = wire.ask(session_fetch(rng, session, rng.randrange(4)), rng.choice((7, 11, 12)))
+            assert answer.error_code in known
+            live = [other for other in live if other[0] != session[0]][-20:]
+            if answer.session_id:
+                live.append((answer.session_id, 1 if session[1] == 0 else session[1] + 1))
+        answer = wire.ask(session_fetch(rng, (0, 0), 10_000), 12)
+        assert sum(len(topic.partitions) for topic in answer.responses) == 10_000
+        assert wire.ask(m.FetchRequest(session_id=answer.session_id, session_epoch=-1), 12).session_id == 0
