@@ -81,11 +81,11 @@ class RequestLog:
         """
         Args:
             call_at_turn_end: runs a call when this turn's requests are handled.
-            path: where lines go; None: to the handlers of the logger.
+            path: where lines go; None or empty: to the handlers of the logger.
             max_bytes: of the file.
         """
         self._call_at_turn_end = call_at_turn_end
-        self._path = path
+        self._path = path or None
         self._max_bytes = max_bytes
         self._fd = -1
         self._pending: list[bytes] = []
@@ -97,7 +97,7 @@ class RequestLog:
         self.lines = 0
         self.dropped = 0
         self.on = False
-        if path is not None:
+        if self._path is not None:
             _requests.set_level_debug()
         self.refresh()
 

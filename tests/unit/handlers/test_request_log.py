@@ -133,6 +133,11 @@ def test_it_is_off_unless_asked_for(level):
     assert not log.on
 
 
+def test_an_empty_path_is_none(turn, level):
+    level.setLevel(logging.INFO)
+    assert not RequestLog(turn, path="").on
+
+
 def test_without_a_file_lines_go_to_the_logger(level, caplog):
     level.setLevel(logging.DEBUG)
     log = RequestLog()
