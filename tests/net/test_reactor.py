@@ -320,6 +320,23 @@ def test_stopping_cuts_slow_readers_at_the_deadline(tmp_path: Path) -> None:
     assert leased.holders == 1
 
 
+def test_another_stop_does_not_wait_for_the_deadline_of_the_first(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(bytes(32 * MIB))
+    leased = LeasedFile(OsDisk().open_readonly(str(tmp_path / "log")))
+    handler = Handler(lambda connection, frame: connection.respond([FileSlice(leased, 0, 32 * MIB)]))
+    running = Running()
+    listener = running.listen(handler)
+    running.__enter__()
+    with client_of(listener, receive_buffer_bytes=4096) as slow:
+        slow.send(b"fetch")
+        handler.wait(lambda seen: len(seen.received) == 1)
+        started = time.monotonic()
+        running.reactor.stop(deadline_ms=60_000)
+        running.stop(deadline_ms=0)
+        assert time.monotonic() - started < 30
+    assert leased.holders == 1
+
+
 def test_a_fault_in_a_handler_closes_its_connection_only() -> None:
     def answer(connection: Connection, frame: bytes) -> None:
         if frame == b"bug":

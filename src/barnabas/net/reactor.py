@@ -170,7 +170,7 @@ class Reactor:
     def stop(self, deadline_ms: int = STOP_DEADLINE_MS) -> None:
         """Stop accepting, let requests in hand be answered, flush, close, and let `run` return.
 
-        From any thread; returns at once. Stopping twice is harmless.
+        From any thread; returns at once. Of several stops the earliest deadline holds.
 
         Args:
             deadline_ms: connections that are not done after this are cut.
@@ -385,6 +385,8 @@ class Reactor:
         self._state = state
 
     def _begin_stopping(self, deadline_ms: int) -> None:
+        if self._state is ReactorState.STOPPING:
+            self.call_later(deadline_ms, self._cut_connections)  # the earlier deadline comes first
         if self._state is not ReactorState.RUNNING:
             return
         self._become(ReactorState.STOPPING)
