@@ -220,6 +220,12 @@ _ROWS: Final = (
         "Requests received.",
         f"{_SOCKET}request-total",
     ),
+    MetricInfo(
+        "kafka_server_socket_server_metrics_failed_authentication",
+        "counter",
+        "TLS handshakes that failed.",
+        f"{_SOCKET}failed-authentication-total",
+    ),
     MetricInfo("kafka_log_log_size", "gauge", "Bytes of a partition's log.", f"{_LOG}Size"),
     MetricInfo("kafka_log_log_logstartoffset", "gauge", "First offset of a log.", f"{_LOG}LogStartOffset"),
     MetricInfo("kafka_log_log_logendoffset", "gauge", "Offset behind the last.", f"{_LOG}LogEndOffset"),

@@ -180,6 +180,7 @@ def _sockets(reactor: Mapping[str, Any]) -> Iterator[Metric]:
         ("kafka_server_socket_server_metrics_incoming_byte", "bytes_received"),
         ("kafka_server_socket_server_metrics_outgoing_byte", "bytes_sent"),
         ("kafka_server_socket_server_metrics_request", "requests_received"),
+        ("kafka_server_socket_server_metrics_failed_authentication", "handshakes_failed"),
     ):
         values = {(told["name"], "0"): told[figure] for told in listeners}
         yield labelled(name, values, "listener", "networkProcessor")

@@ -39,6 +39,7 @@ LISTENER = {
     "partial_sends": 1,
     "zero_copy_bytes": 60_000,
     "staged_bytes": 8_000,
+    "handshakes_failed": 3,
 }
 
 
@@ -196,6 +197,11 @@ def test_f41_f44_bytes_by_mode_and_cold_reads(statistics):
     assert told["barnabas_cold_read_wait_seconds_total",] == 2.5
     statistics["cold_reads"] = None
     assert ("barnabas_cold_read_hits_total",) not in samples(statistics)
+
+
+def test_failed_handshakes_are_told(statistics):
+    name = "kafka_server_socket_server_metrics_failed_authentication_total"
+    assert samples(statistics)[name, "INSIDE", "0"] == 3
 
 
 def test_f32_purgatory_gauges(statistics):
