@@ -40,20 +40,9 @@ DOCUMENTED_DIR = "/var/lib/barnabas"
 SITUATIONS = 120
 
 
-QUIET = dict.fromkeys(
-    (
-        "replica.high.watermark.checkpoint.interval.ms",
-        "log.flush.offset.checkpoint.interval.ms",
-        "log.flush.start.offset.checkpoint.interval.ms",
-    ),
-    "3600000",
-)
-"""So that the broker itself leaves its files alone while a test looks whether they stay as they are."""
-
-
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BarnabasBroker]:
-    with BarnabasBroker(tmp_path_factory.mktemp("explain"), overrides=QUIET) as started:
+    with BarnabasBroker(tmp_path_factory.mktemp("explain")) as started:
         with FetchClient(started.bootstrap, "setup") as client:
             produce_orders(client, 90)
         yield started
