@@ -19,6 +19,7 @@ from click.testing import CliRunner
 from barnabas.cli.root import root
 from barnabas.handlers.fetch_question import FetchQuestion
 from barnabas.net.local_client import CommandError, ask, socket_path
+from barnabas.protocol import messages
 from tests.broker import BarnabasBroker
 from tests.explained import (
     TOPIC,
@@ -196,6 +197,26 @@ def test_the_command_asks_the_broker_at_an_address(broker: BarnabasBroker) -> No
     document = json.loads(found.stdout)
     assert document["source"] == {"kind": "broker", "path": str(broker.data_dir)}
     assert document["answer"]["records"]["length"] > 0
+
+
+def test_the_sessions_of_a_running_broker_are_listed(broker: BarnabasBroker) -> None:
+    with FetchClient(broker.bootstrap, "keeps a session") as client:
+        request = messages.FetchRequest(
+            max_wait_ms=0, min_bytes=0, max_bytes=1000, session_id=0, session_epoch=0
+        )
+        part = messages.FetchRequestFetchPartition(partition=0, fetch_offset=0, partition_max_bytes=100)
+        request.topics = [messages.FetchRequestFetchTopic(topic_id=topic_id_of(client), partitions=[part])]
+        opened = client.ask(request, 13).session_id
+        assert opened != 0
+        line = ["explain", "sessions", "-b", broker.bootstrap]
+        found = CliRunner().invoke(root, [*line, "--output", "json"])
+        assert found.exit_code == 0, found.output
+        (told,) = [one for one in json.loads(found.output) if one["id"] == opened]
+        assert (told["epoch"], told["size"], told["client_id"]) == (1, 1, "keeps a session")
+        table = CliRunner().invoke(root, line)
+        assert table.exit_code == 0, table.output
+        assert f"{opened}" in table.output
+        assert "keeps a session" in table.output
 
 
 def test_without_a_word_the_broker_of_the_users_data_directory_is_asked(

@@ -12,9 +12,9 @@ import click
 
 from barnabas.base.hints import Any
 from barnabas.cli.explain_output import print_explanation
-from barnabas.cli.explain_source import explain_directory, explain_running
+from barnabas.cli.explain_source import explain_directory, explain_running, list_sessions
 from barnabas.cli.options import BootstrapServers, ParamType, TopicName, output_option
-from barnabas.cli.output import print_json
+from barnabas.cli.output import Column, print_json, print_table
 from barnabas.cli.serve_options import ServeOptions
 
 FETCH_VERSION_MAX = 18
@@ -132,3 +132,45 @@ def explain_fetch(
         print_json(explanation)
     else:
         print_explanation(explanation)
+
+
+@command.command("sessions")
+@click.option(
+    "--bootstrap-server", "-b", type=BootstrapServers(), envvar="BARNABAS_BOOTSTRAP_SERVER",
+    help="Ask the broker of this machine that answers there.",
+)  # fmt: skip
+@output_option
+def explain_sessions(*, bootstrap_server: list[tuple[str, int]] | None, output: str) -> None:
+    """List the incremental fetch sessions that live in a running broker (KIP-227).
+
+    NEXT EPOCH is what the session's next request has to name; a follower's session cannot be displaced by
+    a consumer's. `barnabas explain fetch --session ID:EPOCH` tells what the next fetch of one would hear.
+
+    \b
+    Examples:
+      barnabas explain sessions
+      barnabas explain sessions -b localhost:9092 --output json
+    """
+    found = list_sessions(bootstrap_server)
+    if output == "json":
+        print_json(found)
+        return
+    numbers = ("id", "next epoch", "partitions", "age s", "idle s")
+    columns = [Column(heading=heading, number=True) for heading in numbers]
+    columns += [Column(heading=heading) for heading in ("of a", "client id", "client host")]
+    print_table(
+        columns,
+        [
+            (
+                session["id"],
+                session["epoch"],
+                session["size"],
+                session["age_ms"] // 1000,
+                session["idle_ms"] // 1000,
+                "follower" if session["privileged"] else "consumer",
+                session["client_id"],
+                session["client_host"],
+            )
+            for session in found
+        ],
+    )

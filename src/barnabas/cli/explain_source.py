@@ -33,10 +33,31 @@ def explain_running(bootstrap: list[tuple[str, int]] | None, question: dict[str,
         click.UsageError: no Fetch could ask this.
     """
     asked = {**question, "session": list(question["session"])}
+    directory, found = _ask_running(
+        bootstrap, "explain", {"fetch": asked}, otherwise="; --data-dir DIR explains from the files"
+    )
+    return {"source": {"kind": "broker", "path": directory}, "notes": [], **found}
+
+
+def list_sessions(bootstrap: list[tuple[str, int]] | None) -> list[dict[str, Any]]:
+    """Ask a broker on this machine for its fetch sessions; arguments and errors as `explain_running`."""
+    found: list[dict[str, Any]]
+    _, found = _ask_running(bootstrap, "fetch_sessions", {}, otherwise="")
+    return found
+
+
+def _ask_running(
+    bootstrap: list[tuple[str, int]] | None, command: str, arguments: dict[str, Any], *, otherwise: str
+) -> tuple[str, Any]:
+    """Return the directory of the broker that was asked, and its answer.
+
+    Args:
+        otherwise: what the user may do without a broker that can be asked.
+    """
     if bootstrap is None:
         directory = default_data_dir(os.environ)
         try:
-            return _ask(directory, asked)
+            return directory, _ask(directory, command, arguments)
         except NoBrokerError:
             tried = f"no broker runs on {directory}, and "
             bootstrap = DEFAULT_BOOTSTRAP
@@ -46,25 +67,24 @@ def explain_running(bootstrap: list[tuple[str, int]] | None, question: dict[str,
         with connect(bootstrap, _BOOTSTRAP_TIMEOUT_S) as cluster:
             directories = _log_dirs(cluster)
     except ClientError as error:
-        raise CommandFailed(f"{tried}{error}; --data-dir DIR explains from the files") from error
+        raise CommandFailed(f"{tried}{error}{otherwise}") from error
     for directory in directories:
         if os.path.exists(socket_path(directory)):
             try:
-                return _ask(directory, asked)
+                return directory, _ask(directory, command, arguments)
             except NoBrokerError as error:
                 raise CommandFailed(f"the broker cannot be asked: {error}") from error
     raise CommandFailed(
         f"the broker has its data in {', '.join(directories)}, where no socket of it is: it runs on another "
-        "machine, or is no Barnabas; --data-dir DIR explains from files"
+        f"machine, or is no Barnabas{otherwise}"
     )
 
 
-def _ask(directory: str, question: dict[str, Any]) -> dict[str, Any]:
+def _ask(directory: str, command: str, arguments: dict[str, Any]) -> Any:
     try:
-        found = ask(socket_path(directory), "explain", {"fetch": question}, timeout_s=TIMEOUT_S)
+        return ask(socket_path(directory), command, arguments, timeout_s=TIMEOUT_S)
     except CommandError as error:
         raise click.UsageError(str(error)) from error
-    return {"source": {"kind": "broker", "path": directory}, "notes": [], **found}
 
 
 def _log_dirs(cluster: Cluster) -> list[str]:

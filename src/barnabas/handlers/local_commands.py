@@ -31,6 +31,7 @@ _log = Logger(__name__)
 
 COMMANDS: Final[Mapping[str, str]] = {
     "explain": "explain",
+    "fetch_sessions": "fetch_sessions",
     "health": "health",
     "statistics": "statistics",
 }
