@@ -24,8 +24,9 @@ from barnabas.net.contracts import Part, Transport
 
 Buffer = bytes | bytearray | memoryview
 
-SEND_BYTES_PER_TURN_MAX = 1024 * 1024
-"""What one connection may send before the others have their turn; about 0.2 ms of copying."""
+SEND_BYTES_PER_TURN_MAX = 256 * 1024
+"""What one connection may send before the others have their turn: 0.1 to 0.2 ms. With 1 MiB the p99 of a small
+fetch beside a bulk reader was twice that alone, with this it is the same, at no cost to the reader."""
 
 JOIN_BYTES_MAX = 64 * 1024
 """Up to this size parts are joined and sent by one call; joining 128 KiB costs four times a sendmsg."""
