@@ -25,15 +25,14 @@ from barnabas.net.contracts import Part, Transport
 Buffer = bytes | bytearray | memoryview
 
 SEND_BYTES_PER_TURN_MAX = 256 * 1024
-"""What one connection may send before the others have their turn: 0.1 to 0.2 ms. With 1 MiB the p99 of a small
-fetch beside a bulk reader was twice that alone, with this it is the same, at no cost to the reader."""
+"""What one connection may send before the others have their turn: 0.1 to 0.2 ms. With 1 MiB the p99 of a
+small fetch beside a bulk reader was twice that alone, with this it is the same, at no cost to the reader."""
 
 JOIN_BYTES_MAX = 64 * 1024
 """Up to this size parts are joined and sent by one call; joining 128 KiB costs four times a sendmsg."""
 
 COLD_PIECE_BYTES = 1024 * 1024
-"""What is brought in at once of a cold slice that goes through the staging buffer: one wait for the disk for
-many pieces of the buffer's size, within what a turn sends."""
+"""What is brought in at once of a cold slice: one wait for the disk for several turns' worth of sending."""
 
 COPY_ALL = 2**62
 """A zero-copy threshold that no slice reaches."""
@@ -259,7 +258,7 @@ class OutputQueue:
         if self._cold_reads is not None:
             if self._warm_end > offset:
                 wanted = min(wanted, self._warm_end - offset)
-            elif self._is_cold(part, offset, wanted):
+            elif self._is_cold(part, offset, min(part.length - offset, COLD_PIECE_BYTES)):
                 return 0, 0
         if not self._corked and len(self._parts) > 1:
             # sendfile has no MSG_MORE: without the cork, what follows the slice costs a packet of its own.
