@@ -22,6 +22,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from hot_path import cpu_s
+from start import resident_mib
+
 from barnabas.protocol import messages as m
 from barnabas.protocol.record_batch_builder import BatchBuilder
 from tests.broker import BarnabasBroker
@@ -30,7 +33,7 @@ from tests.net.wire import Wire, fetch_request, frame_of, produce_request
 FETCH_VERSION = 16
 PRODUCE_VERSION = 9
 PARKED_MS = 600_000
-TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+MIB = 1024 * 1024
 
 
 def main() -> None:
@@ -66,17 +69,18 @@ def measure(port: int, pid: int | None, options: argparse.Namespace, *, memory: 
         for wire in idle:
             wire.ask(m.ApiVersionsRequest(), 0)
         if pid is not None and memory:
-            before = _resident_bytes(pid)
+            before_mib = resident_mib(pid)
         for wire in idle:
             wire.sock.sendall(_parked_fetch(idle_id))
         control.ask(m.ApiVersionsRequest(), 0)
         time.sleep(1)
         if pid is not None:
             if memory:
-                print(f"memory per parked fetch: {(_resident_bytes(pid) - before) / len(idle):.0f} bytes")
-            spent = _cpu_s(pid)
+                grown = (resident_mib(pid) - before_mib) * MIB
+                print(f"memory per parked fetch: {grown / len(idle):.0f} bytes")
+            spent = cpu_s(pid)
             time.sleep(options.idle_s)
-            spent = _cpu_s(pid) - spent
+            spent = cpu_s(pid) - spent
             print(
                 f"{len(idle)} parked fetches: {spent:.2f} s of processor time in {options.idle_s:.0f} s",
                 flush=True,
@@ -159,15 +163,6 @@ def _produce(topic: str) -> bytes:
 
 def _quantile(ascending: list[float], share: float) -> float:
     return ascending[min(len(ascending) - 1, int(len(ascending) * share))]
-
-
-def _resident_bytes(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize()
-
-
-def _cpu_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
 
 
 def _raise_descriptor_limit(wanted: int) -> None:

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -304,7 +306,9 @@ def test_stopping_answers_what_is_in_hand_and_is_quick() -> None:
     running.reactor.call_soon_threadsafe(lambda: None)
 
 
-def test_stopping_cuts_slow_readers_at_the_deadline(tmp_path: Path) -> None:
+@contextmanager
+def slow_reader(tmp_path: Path) -> Iterator[Running]:
+    """A running loop with a peer that does not read its 32 MiB; who stops it finds the file's lease ended."""
     (tmp_path / "log").write_bytes(bytes(32 * MIB))
     leased = LeasedFile(OsDisk().open_readonly(str(tmp_path / "log")))
     handler = Handler(lambda connection, frame: connection.respond([FileSlice(leased, 0, 32 * MIB)]))
@@ -314,27 +318,23 @@ def test_stopping_cuts_slow_readers_at_the_deadline(tmp_path: Path) -> None:
     with client_of(listener, receive_buffer_bytes=4096) as slow:
         slow.send(b"fetch")
         handler.wait(lambda seen: len(seen.received) == 1)
-        started = time.monotonic()
-        running.stop(deadline_ms=150)
-        assert 0.14 < time.monotonic() - started < 2
+        yield running
     assert leased.holders == 1
 
 
+def test_stopping_cuts_slow_readers_at_the_deadline(tmp_path: Path) -> None:
+    with slow_reader(tmp_path) as running:
+        started = time.monotonic()
+        running.stop(deadline_ms=150)
+        assert 0.14 < time.monotonic() - started < 2
+
+
 def test_another_stop_does_not_wait_for_the_deadline_of_the_first(tmp_path: Path) -> None:
-    (tmp_path / "log").write_bytes(bytes(32 * MIB))
-    leased = LeasedFile(OsDisk().open_readonly(str(tmp_path / "log")))
-    handler = Handler(lambda connection, frame: connection.respond([FileSlice(leased, 0, 32 * MIB)]))
-    running = Running()
-    listener = running.listen(handler)
-    running.__enter__()
-    with client_of(listener, receive_buffer_bytes=4096) as slow:
-        slow.send(b"fetch")
-        handler.wait(lambda seen: len(seen.received) == 1)
+    with slow_reader(tmp_path) as running:
         started = time.monotonic()
         running.reactor.stop(deadline_ms=60_000)
         running.stop(deadline_ms=0)
         assert time.monotonic() - started < 30
-    assert leased.holders == 1
 
 
 def test_a_fault_in_a_handler_closes_its_connection_only() -> None:
