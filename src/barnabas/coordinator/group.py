@@ -58,6 +58,10 @@ class GroupContext:
     timers: Timers
 
 
+OffsetCommitCheck = Callable[[str, bytes, int], None]
+"""Lets one partition (topic, topic id or zeros, partition) be committed, or raises ApiError for it alone."""
+
+
 class Group(Protocol):
     """One group as offsets, listing and deletion see it."""
 
@@ -86,9 +90,12 @@ class Group(Protocol):
         *,
         is_transactional: bool,
         api_version: int,
-    ) -> None:
+    ) -> OffsetCommitCheck | None:
         """Let a member commit, or raise.
 
+        Returns:
+            What each partition must pass as well: a consumer that commits with an older epoch may do so for
+            partitions it has owned since then (KIP-1251). None when every partition may be committed.
         Raises:
             ApiError: UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, STALE_MEMBER_EPOCH, FENCED_INSTANCE_ID,
                 REBALANCE_IN_PROGRESS, UNSUPPORTED_VERSION.
