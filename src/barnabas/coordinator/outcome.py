@@ -48,12 +48,15 @@ class Outcome(Generic[Response]):
         appended: called once, before the response goes out: with None when the records are committed and
             replayed, with the error when they could not be appended. For waiters that this outcome answers.
         producer: (producer id, producer epoch) of a transaction the records belong to.
+        is_atomic: False lets records that do not fit one batch go into several, each appended or not on its
+            own: for clean-ups that can be done again.
     """
 
     records: Sequence[CoordinatorRecord] = ()
     response: Response | None = None
     appended: Callable[[ApiError | None], None] | None = None
     producer: tuple[int, int] | None = None
+    is_atomic: bool = True
 
 
 class Timers(Protocol):

@@ -1,0 +1,183 @@
+"""Groups, as the rest of the broker sees them: where a group is coordinated, and how to ask its shard.
+
+Handlers name a group and an operation of a shard's part (`shard.classic.join`, `shard.offsets.commit`); the
+runtime finds the shard, or says why there is none. A method here for each of the twenty operations was rejected: it
+would repeat their arguments and decide nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from barnabas.base.clock import Clock
+from barnabas.base.entropy import Entropy
+from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.hints import Final, TypeVar
+from barnabas.base.logger import Logger
+from barnabas.coordinator.group import GroupContext
+from barnabas.coordinator.group_config import GroupConfig
+from barnabas.coordinator.group_shard import GroupShard
+from barnabas.coordinator.outcome import Outcome, Reply, Timers
+from barnabas.coordinator.record_codec import RecordCodec
+from barnabas.coordinator.runtime import CoordinatorRuntime, RuntimeStatistics
+from barnabas.coordinator.runtime_config import RuntimeConfig
+from barnabas.metadata.controller import Controller
+from barnabas.metadata.image import MetadataDelta
+from barnabas.metadata.topic_changes import TopicCreation
+from barnabas.replica.manager import ReplicaManager
+from barnabas.timing.timer_wheel import TimerWheel
+
+_log = Logger(__name__)
+
+Response = TypeVar("Response")
+
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+
+
+class GroupCoordinator:
+    """All groups of this broker.
+
+    Args:
+        config: of the runtime; `partition_count` gives way to the topic's when it exists.
+        topic: how `__consumer_offsets` is made when it is first needed.
+        config_of: the configuration of a group as it is now.
+    """
+
+    def __init__(
+        self,
+        *,
+        config: RuntimeConfig,
+        topic: TopicCreation,
+        config_of: Callable[[str], GroupConfig],
+        controller: Controller,
+        replicas: ReplicaManager,
+        clock: Clock,
+        entropy: Entropy,
+        wheel: TimerWheel,
+        call_soon: Callable[[Callable[[], None]], None],
+    ) -> None:
+        self._topic = topic
+        self._config_of = config_of
+        self._controller = controller
+        self._clock = clock
+        self._entropy = entropy
+        self._is_stopped = False
+        self._runtime = CoordinatorRuntime(
+            config=config,
+            codec=RecordCodec("group_records"),
+            replicas=replicas,
+            clock=clock,
+            wheel=wheel,
+            call_soon=call_soon,
+            make_shard=self._make_shard,
+        )
+        self._follow_topic()
+
+    def _make_shard(self, partition: int, timers: Timers) -> GroupShard:
+        context = GroupContext(
+            image=self._controller.image,
+            config_of=self._config_of,
+            clock=self._clock,
+            entropy=self._entropy,
+            timers=timers,
+        )
+        return GroupShard(context, partition)
+
+    # Where groups are
+
+    def ensure_topic(self) -> None:
+        """Make `__consumer_offsets` when it does not exist.
+
+        Raises:
+            ApiError: COORDINATOR_NOT_AVAILABLE, with the reason why it cannot be made.
+        """
+        if OFFSETS_TOPIC in self._controller.image.topics:
+            return
+        result = self._controller.create_topics([self._topic])[0]
+        if result.error not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+            _log.error("%s cannot be created: %s %s", OFFSETS_TOPIC, result.error.name, result.message)
+            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, result.message)
+
+    def leader_of(self, group_id: str) -> int:
+        """Return the broker that coordinates a group.
+
+        Raises:
+            ApiError: COORDINATOR_NOT_AVAILABLE: its partition has no leader.
+        """
+        partition = self._controller.image.partition(OFFSETS_TOPIC, self._runtime.partition_of(group_id))
+        if partition is None or partition.leader < 0:
+            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return partition.leader
+
+    # Requests
+
+    def write(
+        self,
+        group_id: str,
+        operation: Callable[[GroupShard, int], Outcome[Response]],
+        reply: Reply[Response],
+        failed: Callable[[ApiError], None],
+    ) -> None:
+        """Run `operation(shard, now_ms)` on a group's shard and answer when its records are committed.
+
+        See `CoordinatorRuntime.write`. An empty group id belongs to a partition like any other; operations that
+        do not take one refuse it themselves.
+        """
+        if self._is_stopped:
+            failed(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            return
+        self._runtime.write(group_id, operation, reply, failed)
+
+    def read(
+        self,
+        group_id: str,
+        operation: Callable[[GroupShard, int], Response],
+        reply: Reply[Response],
+        failed: Callable[[ApiError], None],
+    ) -> None:
+        """Run an operation that changes nothing and answer with what it returns."""
+        if self._is_stopped:
+            failed(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            return
+        self._runtime.read(group_id, operation, reply, failed)
+
+    def active_shards(self) -> Iterator[GroupShard]:
+        """Yield the shards that are loaded, for lists and metrics."""
+        return self._runtime.active_shards()
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether some groups are not known yet: ListGroups answers COORDINATOR_LOAD_IN_PROGRESS meanwhile."""
+        return self._runtime.is_loading
+
+    # What the broker tells
+
+    def load_all(self) -> None:
+        """Begin to load all groups there are, in later turns of the loop."""
+        self._runtime.load_all()
+
+    def metadata_changed(self, delta: MetadataDelta) -> None:
+        """The image holds a change; partitions are as it says."""
+        self._follow_topic()
+        self._runtime.partitions_changed()
+        now_ms = self._clock.wall_ms()
+        for shard in self._runtime.active_shards():
+            shard.metadata_changed(delta, now_ms)
+
+    def partitions_changed(self) -> None:
+        """A log directory failed: its groups have no coordinator any more."""
+        self._runtime.partitions_changed()
+
+    def stop(self) -> None:
+        """Answer all who wait with NOT_COORDINATOR and take no more."""
+        self._is_stopped = True
+        self._runtime.stop()
+
+    def statistics(self) -> RuntimeStatistics:
+        """Return gauges and counts of the runtime."""
+        return self._runtime.statistics()
+
+    def _follow_topic(self) -> None:
+        topic = self._controller.image.topics.get(OFFSETS_TOPIC)
+        if topic is not None:
+            self._runtime.topic_is(topic.topic_id, len(topic.partitions))
