@@ -17,6 +17,12 @@ of the p99 to that alone: medians over the rounds. The three processes share the
 busy one the latencies tell more of the scheduler than of the disk. So as root the kernel's delay accounting
 is on meanwhile (kernel.task_delayacct), and it is told how long the loop's thread has waited for the disk,
 which no neighbour can change; else that is 0.
+
+On a virtual machine the disk is served by threads of the hypervisor, which may be on the same account as the
+machine's cores: reading much then stops all cores for milliseconds, whoever reads and whatever else runs. So
+`stalls.py` watches the cores meanwhile (as root), and the p99 is told a second time of the polls during which
+not all cores stood still at once, and a third time of those during which none did. With --cores the clients
+and the broker get cores of their own: the hot consumer and the broker's loop one, the reader the other.
 """
 
 import argparse
@@ -34,6 +40,7 @@ from pathlib import Path
 from typing import Any
 
 from hot_path import FETCH_VERSION, PRODUCE_VERSION, batch, cpu_s, fetch_frame, frame
+from stalls import Stalls, StallWatch, touches
 from start import SERVE, stop
 
 from barnabas.base.page_cache import PageCache
@@ -64,6 +71,11 @@ def main() -> None:
     parser.add_argument("--override", action="append", default=[], help="KEY=VALUE for the broker")
     parser.add_argument(
         "--reader-mb", type=float, default=0, help="MB/s the reader takes at most; 0: no limit"
+    )
+    parser.add_argument(
+        "--cores",
+        action="store_true",
+        help="hot consumer and loop on one core, reader on another",
     )
     parser.add_argument("--role", help=argparse.SUPPRESS)
     parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
@@ -106,23 +118,35 @@ def compare(options: argparse.Namespace, folder: Path) -> None:
             try:
                 fill(port, folder, size, options.batch_kib * 1024)
                 held = hold(folder, in_memory=name == "warm")
-                runs[name].append(run(name, port, broker.pid, options.reader_mb) | {"held": held})
+                runs[name].append(run(name, port, broker.pid, options) | {"held": held})
             finally:
                 stop(broker)
             print(f"round {number + 1} {name:9} {line(runs[name][-1])}", flush=True)
-    alone_us = statistics.median(found["p99_us"] for found in runs.get("alone", [])) if "alone" in runs else 0
     print(f"\nmedians of {options.rounds} rounds, {size / 2**30:g} GiB in batches of {options.batch_kib} KiB")
     for name, found in runs.items():
-        medians = {key: statistics.median(one[key] for one in found) for key in found[0]}
-        ratio = f"  p99 {medians['p99_us'] / alone_us:.2f} times that alone" if alone_us else ""
-        print(f"{name:9} {line(medians)}{ratio}")
+        print(f"{name:9} {line(medians(found))}{times_alone(found, runs.get('alone', []))}")
+
+
+def medians(found: list[dict[str, float]]) -> dict[str, float]:
+    return {key: statistics.median(one[key] for one in found) for key in found[0]}
+
+
+def times_alone(found: list[dict[str, float]], alone: list[dict[str, float]]) -> str:
+    """Tell the p99s as multiples of those alone, of the medians."""
+    if not alone:
+        return ""
+    ratios = [medians(found)[key] / medians(alone)[key] for key in ("p99_us", "p99_some_us", "p99_none_us")]
+    return "  p99 {:.2f} times that alone ({:.2f}, {:.2f})".format(*ratios)
 
 
 def line(found: dict[str, float]) -> str:
     return (
-        f"p50 {found['p50_us']:5.0f} p99 {found['p99_us']:6.0f} p99.9 {found['p999_us']:6.0f}"
+        f"p50 {found['p50_us']:5.0f} p99 {found['p99_us']:6.0f}"
+        f" (not all stalled {found['p99_some_us']:.0f}, none {found['p99_none_us']:.0f})"
+        f" p99.9 {found['p999_us']:6.0f}"
         f" max {found['max_us']:6.0f} us, reader {found['mb_per_second']:5.0f} MB/s,"
         f" broker {found['broker_cpu_s']:.2f} s CPU, loop waited {found['disk_wait_ms']:.0f} ms for the disk,"
+        f" all cores stalled {found['stalled_ms']:.0f} ms, {found['stolen']:.0%} stolen,"
         f" {found['held']:.0%} in memory before"
     )
 
@@ -138,21 +162,51 @@ def serve(folder: Path, threads: int, overrides: list[str]) -> tuple[subprocess.
     return broker, port
 
 
-def run(name: str, port: int, pid: int, reader_mb: float) -> dict[str, float]:
+def run(name: str, port: int, pid: int, options: argparse.Namespace) -> dict[str, float]:
     """Return the hot consumer's latencies, the reader's throughput, and what the broker did for it."""
     topic_id(port, "hot")  # answered when the loop is done with what it did before
     before_s, before_ms = cpu_s(pid), disk_wait_ms(pid)
+    watch = StallWatch().begin()
     hot = start("hot", port)
+    if options.cores:
+        os.sched_setaffinity(pid, {0})
+        os.sched_setaffinity(hot.pid, {0})
     mb_per_second = 0.0
     if name == "alone":
         time.sleep(ALONE_S)
     else:
         time.sleep(0.3)
-        mb_per_second = finish(start("reader", port, reader_mb))["mb_per_second"]
-    return finish(hot) | {
+        reader = start("reader", port, options.reader_mb)
+        if options.cores:
+            time.sleep(0.3)  # helpers are made when the first cold range is asked for
+            for thread in {reader.pid, *map(int, os.listdir(f"/proc/{pid}/task"))} - {pid}:
+                os.sched_setaffinity(thread, {1})
+        mb_per_second = finish(reader)["mb_per_second"]
+    polls = finish(hot)["polls"]
+    return latencies(polls, watch.end()) | {
         "mb_per_second": mb_per_second,
         "broker_cpu_s": cpu_s(pid) - before_s,
         "disk_wait_ms": disk_wait_ms(pid) - before_ms,
+    }
+
+
+def latencies(polls: list[tuple[int, int]], stalls: Stalls) -> dict[str, float]:
+    """Return what polls took, all of them and those that met no stall of the machine."""
+
+    def of(left_out: list[tuple[int, int]], *shares: float) -> list[float]:
+        took = sorted(end - begin for begin, end in polls if not touches(left_out, begin, end))
+        return [took[min(len(took) - 1, int(len(took) * share))] / 1000 for share in shares]
+
+    p50, p99, p999, longest = of([], 0.5, 0.99, 0.999, 1)
+    return {
+        "p50_us": p50,
+        "p99_us": p99,
+        "p999_us": p999,
+        "max_us": longest,
+        "p99_some_us": of(stalls.all_cores, 0.99)[0],
+        "p99_none_us": of(stalls.any_core, 0.99)[0],
+        "stalled_ms": sum(end - begin for begin, end in stalls.all_cores) / 1e6,
+        "stolen": stalls.stolen,
     }
 
 
@@ -171,10 +225,10 @@ def start(role: str, port: int, reader_mb: float = 0) -> subprocess.Popen[str]:
     )
 
 
-def finish(process: subprocess.Popen[str]) -> dict[str, float]:
+def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
     told, _ = process.communicate("")
     assert process.returncode == 0
-    found: dict[str, float] = json.loads(told)
+    found: dict[str, Any] = json.loads(told)
     return found
 
 
@@ -259,25 +313,20 @@ def receive(connection: socket.socket, length: int) -> memoryview:
 
 
 def poll_until_told(port: int) -> None:
-    """Poll until standard input ends; print the latencies."""
+    """Poll until standard input ends; print when each poll began and ended."""
     request = fetch_frame(topic_id(port, "hot"), 0)
-    latencies: list[int] = []
+    polls: list[tuple[int, int]] = []
     with connect(port) as connection:
         for _ in range(200):
             ask(connection, request)
         os.set_blocking(0, False)
         while not ended():
-            began = time.perf_counter_ns()
+            began = time.monotonic_ns()
             answer = ask(connection, request)
-            latencies.append(time.perf_counter_ns() - began)
+            polls.append((began, time.monotonic_ns()))
             assert len(answer) > 1024
             time.sleep(1 / POLLS_PER_SECOND)
-    latencies.sort()
-
-    def at(share: float) -> float:
-        return latencies[min(len(latencies) - 1, int(len(latencies) * share))] / 1000
-
-    report({"p50_us": at(0.5), "p99_us": at(0.99), "p999_us": at(0.999), "max_us": at(1)})
+    report({"polls": polls})
 
 
 def ended() -> bool:
