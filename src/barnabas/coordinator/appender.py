@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from barnabas.base.clock import Clock
 from barnabas.base.errors import ApiError, ErrorCode
@@ -71,9 +71,7 @@ class Appender:
 
         for run in runs:
             records = outcome.records[run.start : run.stop]
-            self._append_batch(
-                hosted, records, encoded[run.start : run.stop], outcome.producer, run_ended
-            )
+            self._append_batch(hosted, records, encoded[run.start : run.stop], outcome.producer, run_ended)
 
     def _append_batch(
         self,
@@ -166,7 +164,7 @@ def _commit(hosted: AnyHosted, appended: list[Committed], error: ApiError | None
 
 
 def _runs_that_fit(encoded: Sequence[tuple[bytes, bytes | None]], batch_bytes_max: int) -> list[range]:
-    """Split records into runs that fit a batch each; one that fits none is a run of its own, to be refused."""
+    """Split records into runs that fit a batch each; one that fits none is alone, and refused later."""
     runs: list[range] = []
     start = 0
     size = 0

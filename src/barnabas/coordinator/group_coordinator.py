@@ -1,8 +1,8 @@
 """Groups, as the rest of the broker sees them: where a group is coordinated, and how to ask its shard.
 
 Handlers name a group and an operation of a shard's part (`shard.classic.join`, `shard.offsets.commit`); the
-runtime finds the shard, or says why there is none. A method here for each of the twenty operations was rejected: it
-would repeat their arguments and decide nothing.
+runtime finds the shard, or says why there is none. A method here for each of the twenty operations was
+rejected: it would repeat their arguments and decide nothing.
 """
 
 from __future__ import annotations
@@ -120,8 +120,8 @@ class GroupCoordinator:
     ) -> None:
         """Run `operation(shard, now_ms)` on a group's shard and answer when its records are committed.
 
-        See `CoordinatorRuntime.write`. An empty group id belongs to a partition like any other; operations that
-        do not take one refuse it themselves.
+        See `CoordinatorRuntime.write`. An empty group id belongs to a partition like any other; operations
+        that do not take one refuse it themselves.
         """
         if self._is_stopped:
             failed(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
@@ -147,7 +147,7 @@ class GroupCoordinator:
 
     @property
     def is_loading(self) -> bool:
-        """Whether some groups are not known yet: ListGroups answers COORDINATOR_LOAD_IN_PROGRESS meanwhile."""
+        """Whether some groups are not known yet; a list of groups is not complete then."""
         return self._runtime.is_loading
 
     # What the broker tells

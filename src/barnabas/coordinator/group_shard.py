@@ -1,8 +1,8 @@
 """The groups of one partition of `__consumer_offsets`: who may commit, join and be listed there.
 
-It holds the groups and the parts that know their rules, and hands each record to the part that understands it:
-offsets, classic groups, consumer groups. A record of an offset whose group is not known makes an empty classic
-group, which is what a consumer that only commits has (a "simple" group).
+It holds the groups and the parts that know their rules, and hands each record to the part that understands
+it: offsets, classic groups, consumer groups. A record of an offset whose group is not known makes an empty
+classic group, which is what a consumer that only commits has (a "simple" group).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import Any
-from barnabas.base.logger import Logger
 from barnabas.coordinator.classic_groups import ClassicGroups
 from barnabas.coordinator.consumer_groups import ConsumerGroups
 from barnabas.coordinator.group import Group, GroupContext
@@ -19,8 +18,6 @@ from barnabas.coordinator.group_offsets import GroupOffsets
 from barnabas.coordinator.outcome import CoordinatorRecord
 from barnabas.coordinator.record_codec import UnknownRecordError
 from barnabas.metadata.image import MetadataDelta
-
-_log = Logger(__name__)
 
 _LEGACY_OFFSET_COMMIT = 0
 _OFFSET_COMMIT = 1

@@ -1,9 +1,9 @@
 """One partition's coordinator with all that belongs to it: state, deadlines, what waits for commits.
 
-                    INITIAL -- records to replay --> LOADING
-    INITIAL, LOADING -- all replayed --------------> ACTIVE
-    INITIAL, LOADING -- the log cannot be read ----> FAILED
-    any -- lost, deleted, the broker stops --------> CLOSED
+                INITIAL -- records to replay --> LOADING
+INITIAL, LOADING -- all replayed --------------> ACTIVE
+INITIAL, LOADING -- the log cannot be read ----> FAILED
+any -- lost, deleted, the broker stops --------> CLOSED
 """
 
 from __future__ import annotations

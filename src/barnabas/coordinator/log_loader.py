@@ -1,9 +1,11 @@
 """Replaying a partition's log into a shard, in pieces, so that others are served meanwhile.
 
-It reads from the log's start to the end it had when the load began: nobody appends before the shard is active.
+It reads from the log's start to the end it had when the load began: nobody appends before the shard is
+active.
 What cannot be understood is passed over and stays in the log: record types of share and streams groups, and
-versions of a newer broker. A record that is damaged, or that the state machine refuses, is passed over as well and
-told as an error; giving up the whole partition for it, as Apache Kafka does, would stop every other group in it.
+versions of a newer broker. A record that is damaged, or that the state machine refuses, is passed over as
+well and told as an error; giving up the whole partition for it, as Apache Kafka does, would stop every other
+group in it.
 """
 
 from __future__ import annotations
@@ -75,10 +77,7 @@ class LogLoader:
         Raises:
             ApiError: the log cannot be read.
         """
-        for _ in self._steps:
-            if self._now_us() >= until_us:
-                return False
-        return True
+        return all(self._now_us() < until_us for _ in self._steps)
 
     def _replay_all(self) -> Iterator[None]:
         log = self._log
@@ -132,9 +131,7 @@ class LogLoader:
                 self._damaged(record.offset, error)
                 continue
             if kind in (ControlType.COMMIT, ControlType.ABORT):
-                self._shard.replay_transaction_end(
-                    header.producer_id, committed=kind is ControlType.COMMIT
-                )
+                self._shard.replay_transaction_end(header.producer_id, committed=kind is ControlType.COMMIT)
 
     def _replay_record(self, record: Record, producer_id: int) -> None:
         try:
@@ -142,7 +139,7 @@ class LogLoader:
         except UnknownRecordError as error:
             if not self.unknown_count:
                 _log.warning(
-                    "%s: %s at offset %d is not known to this broker; records like it are kept and passed over",
+                    "%s: %s at offset %d is not known here; such records are kept and passed over",
                     self._log.name,
                     error,
                     record.offset,

@@ -1,8 +1,8 @@
 """Which partition of an internal topic, and so which coordinator, a group or a transactional id belongs to.
 
-Clients never compute this, but Apache Kafka on the same directory must find a group where this broker left it.
-So it is Java's `String.hashCode` over UTF-16 code units, made positive as Kafka does: the smallest integer,
-whose absolute value Java cannot express, counts as 0.
+Clients never compute this, but Apache Kafka on the same directory must find a group where this broker left
+it. So it is Java's `String.hashCode` over UTF-16 code units, made positive as Kafka does: the smallest
+integer, whose absolute value Java cannot express, counts as 0.
 """
 
 from __future__ import annotations

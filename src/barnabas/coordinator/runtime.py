@@ -1,16 +1,16 @@
 """Runs coordinators: one state machine for each partition of an internal topic, and its log below.
 
 A request names a group (or a transactional id); its hash names the partition. The operation reads the shard's
-state and returns an Outcome. The runtime appends the records as one batch, has the shard replay them, and answers
-when they are committed. A start replays the same records through the same `replay`, so that a live coordinator and
-a restarted one cannot differ.
+state and returns an Outcome. The runtime appends the records as one batch, has the shard replay them, and
+answers when they are committed. A start replays the same records through the same `replay`, so that a live
+coordinator and a restarted one cannot differ.
 
-Operations of a shard run one after the other. One that is started from within another, by an answer that lets a
-connection go on with its next request say, waits until that one is through.
+Operations of a shard run one after the other. One that is started from within another, by an answer that lets
+a connection go on with its next request say, waits until that one is through.
 
 Apache Kafka changes the state before it appends, keeps snapshots to take that back, and gathers records of
-several requests for a batch. Here the append comes first: on one loop nothing can come between the two, so there is
-nothing to take back, and a shard is plain dictionaries. See docs/adr/0010.
+several requests for a batch. Here the append comes first: on one loop nothing can come between the two, so
+there is nothing to take back, and a shard is plain dictionaries. See docs/adr/0010.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import Any, Final, Generic, TypeVar
 from barnabas.base.logger import Logger
+from barnabas.base.uuids import NULL_UUID
 from barnabas.coordinator.appender import Appender
 from barnabas.coordinator.hosted_shard import HostedShard, ShardState
 from barnabas.coordinator.log_loader import LogLoader
@@ -99,6 +100,8 @@ class CoordinatorRuntime(Generic[ShardT]):
         self._waiting: deque[Callable[[], None]] = deque()
         self._is_running = False
         self._is_stopped = False
+        self._partition_count = config.partition_count
+        self._topic_id = NULL_UUID
         self._loads = 0
         self._load_us = 0
 
@@ -106,7 +109,17 @@ class CoordinatorRuntime(Generic[ShardT]):
 
     def partition_of(self, key: str) -> int:
         """Return the partition that coordinates a key."""
-        return partition_for(key, self.config.partition_count)
+        return partition_for(key, self._partition_count)
+
+    def topic_is(self, topic_id: bytes, partition_count: int) -> None:
+        """Tell which topic there is now.
+
+        One that grows changes nothing until the next start, as with Apache Kafka: keys would be looked for in
+        other partitions than their records lie in.
+        """
+        if topic_id != self._topic_id:
+            self._topic_id = topic_id
+            self._partition_count = partition_count
 
     # Requests
 
@@ -119,8 +132,9 @@ class CoordinatorRuntime(Generic[ShardT]):
     ) -> None:
         """Run an operation that may change the state: `operation(shard, now_ms)`, now in wall time.
 
-        Exactly one of `reply` and `failed` is called, perhaps before this returns; neither when the outcome has
-        no response. An ApiError that the operation raises goes to `failed`, as does the reason why nothing could
+        Exactly one of `reply` and `failed` is called, perhaps before this returns; neither when the outcome
+        has no response. An ApiError that the operation raises goes to `failed`, as does the reason why
+        nothing could
         be appended or is coordinated here: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS,
         COORDINATOR_NOT_AVAILABLE.
         """
@@ -230,7 +244,7 @@ class CoordinatorRuntime(Generic[ShardT]):
 
     def load_all(self) -> None:
         """Begin to load every partition that has records, in later turns of the loop."""
-        for number in range(self.config.partition_count):
+        for number in range(self._partition_count):
             partition = self._replicas.partitions.by_name.get((self.config.topic, number))
             if partition is not None and partition.log.log_end_offset > partition.log.log_start_offset:
                 try:

@@ -3,8 +3,10 @@
 Tells which broker coordinates a group or a transactional id.
 
 Behaviour
-- This broker coordinates nothing yet and says so: COORDINATOR_NOT_AVAILABLE (15) with words. Clients that
-  consume assigned partitions carry on and ask again now and then.
+- The first one for a group makes `__consumer_offsets`, whether or not topics are created automatically. It is
+  answered at once, where Apache Kafka says COORDINATOR_NOT_AVAILABLE and has the client come back.
+- Each key is answered on its own. A group id may be empty.
+- Transactions and share groups are not coordinated yet: COORDINATOR_NOT_AVAILABLE (15) with words.
 - An unknown key type is INVALID_REQUEST.
 Versions
 - 1 key types; 4 several keys at once (KIP-699); 6 share groups (KIP-932)
@@ -13,20 +15,28 @@ Versions
 from __future__ import annotations
 
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.handlers.brokers import BrokerEndpoint, broker_endpoint
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages
 
 _FIRST_WITH_BATCH = 4
-_KINDS = {0: "consumer groups", 1: "transactions", 2: "share groups"}
 _FIRST_WITH_SHARE_GROUPS = 6
+_GROUP = 0
+_UNCOORDINATED = {1: "transactions", 2: "share groups"}
+_SHARE = 2
 
 
 def handle(
     context: RequestContext, request: messages.FindCoordinatorRequest
 ) -> messages.FindCoordinatorResponse:
-    """Answer every key with what is missing."""
-    kind = _KINDS.get(request.key_type)
-    if kind is None or (request.key_type == 2 and context.api_version < _FIRST_WITH_SHARE_GROUPS):
+    """Answer every key."""
+    kind = _UNCOORDINATED.get(request.key_type)
+    if request.key_type == _SHARE and context.api_version < _FIRST_WITH_SHARE_GROUPS:
+        kind = None
+    elif request.key_type == _GROUP:
+        context.services.groups.ensure_topic()
+        return _answer(context, request)
+    if kind is None:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"unknown coordinator key type {request.key_type}")
     raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"this broker does not coordinate {kind} yet")
 
@@ -37,13 +47,44 @@ def error_response(
     """The same error for every key, in the shape that the request's version has for its keys."""
     if version >= _FIRST_WITH_BATCH:
         return messages.FindCoordinatorResponse(
-            coordinators=[
-                messages.FindCoordinatorResponseCoordinator(
-                    key=key, node_id=-1, port=-1, error_code=error.code, error_message=error.message
-                )
-                for key in request.coordinator_keys
-            ]
+            coordinators=[_failed(key, error) for key in request.coordinator_keys]
         )
     return messages.FindCoordinatorResponse(
         error_code=error.code, error_message=error.message, node_id=-1, port=-1
+    )
+
+
+def _answer(
+    context: RequestContext, request: messages.FindCoordinatorRequest
+) -> messages.FindCoordinatorResponse:
+    if context.api_version < _FIRST_WITH_BATCH:
+        found = _coordinator_of(context, request.key)
+        return messages.FindCoordinatorResponse(
+            error_message="NONE", node_id=found.node_id, host=found.host, port=found.port
+        )
+    coordinators = []
+    for key in request.coordinator_keys:
+        try:
+            found = _coordinator_of(context, key)
+        except ApiError as error:
+            coordinators.append(_failed(key, error))
+            continue
+        coordinators.append(
+            messages.FindCoordinatorResponseCoordinator(
+                key=key, node_id=found.node_id, host=found.host, port=found.port
+            )
+        )
+    return messages.FindCoordinatorResponse(coordinators=coordinators)
+
+
+def _coordinator_of(context: RequestContext, group_id: str) -> BrokerEndpoint:
+    found = broker_endpoint(context, context.services.groups.leader_of(group_id))
+    if found is None:
+        raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    return found
+
+
+def _failed(key: str, error: ApiError) -> messages.FindCoordinatorResponseCoordinator:
+    return messages.FindCoordinatorResponseCoordinator(
+        key=key, node_id=-1, port=-1, error_code=error.code, error_message=error.message
     )

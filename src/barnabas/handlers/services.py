@@ -5,7 +5,7 @@ One slotted object instead of globals, so that several brokers live in one proce
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from barnabas.base.dataclass import dataclass, field
 from barnabas.base.hints import TYPE_CHECKING
@@ -13,6 +13,7 @@ from barnabas.handlers.request_log import RequestLog
 
 if TYPE_CHECKING:
     from barnabas.base.clock import Clock
+    from barnabas.coordinator.group_coordinator import GroupCoordinator
     from barnabas.coordinator.producer_ids import ProducerIds
     from barnabas.handlers.fetch_session_cache import FetchSessionCache
     from barnabas.metadata.controller import Controller
@@ -40,6 +41,8 @@ class Services:
         advertised: where clients are told to connect, by the name of the listener they came in on.
         advertised_apis: api key -> versions that ApiVersions tells.
         request_log: off unless it is asked for.
+        make_groups: makes the group coordinator when it is first needed.
+        made_groups: it, once it is made; whoever needs it asks for `groups`.
     """
 
     cluster_id: str
@@ -56,3 +59,13 @@ class Services:
     advertised_apis: Mapping[int, range]
     advertised: dict[str, Endpoint] = field(default_factory=dict)
     request_log: RequestLog = field(default_factory=RequestLog)
+    make_groups: Callable[[], GroupCoordinator] | None = None
+    made_groups: GroupCoordinator | None = None
+
+    @property
+    def groups(self) -> GroupCoordinator:
+        """The coordinator of groups; its code is imported when this is first read."""
+        if self.made_groups is None:
+            assert self.make_groups is not None, "this broker was made without groups"
+            self.made_groups = self.make_groups()
+        return self.made_groups

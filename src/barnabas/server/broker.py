@@ -16,6 +16,7 @@ from barnabas.base.cold_reads import ColdReads
 from barnabas.base.disk import Disk, OsDisk
 from barnabas.base.entropy import Entropy, SystemEntropy
 from barnabas.base.errors import ApiError
+from barnabas.base.hints import TYPE_CHECKING, Final
 from barnabas.base.logger import Logger
 from barnabas.base.region import FileSlice
 from barnabas.base.worker import Worker
@@ -50,7 +51,12 @@ from barnabas.storage.log_manager import LogManager, LogManagerError
 from barnabas.storage.segment_check import UnsupportedLogError
 from barnabas.timing.timer_wheel import TimerWheel
 
+if TYPE_CHECKING:  # imported with the first request of a group
+    from barnabas.coordinator.group_coordinator import GroupCoordinator
+
 _log = Logger(__name__)
+
+OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 STOP_DEADLINE_MS = 5_000
 """How long a stop waits for requests in hand; what is parked is answered at once."""
@@ -259,11 +265,37 @@ class Broker:
             advertised_apis={key: route.advertised for key, route in ROUTES.items()},
             advertised=told,
             request_log=self._request_log,
+            make_groups=self._make_groups,
         )
         self._reactor.add_stopping_hook(self._logs.watermarks.stop)
+        self._reactor.add_stopping_hook(self._stop_groups)
         self._reactor.add_stopping_hook(self._replicas.shutdown)
         self._listen_locally()
         self._schedule_chores()
+        if OFFSETS_TOPIC in self._controller.image.topics:
+            self._reactor.call_soon(self._load_groups)
+
+    def _make_groups(self) -> GroupCoordinator:
+        from barnabas.server.groups import make_group_coordinator  # noqa: PLC0415
+
+        return make_group_coordinator(
+            self._settings,
+            current_settings=self._dynamic.current,
+            controller=self._controller,
+            replicas=self._replicas,
+            clock=self._clock,
+            entropy=self._entropy,
+            wheel=self._wheel,
+            call_soon=self._reactor.call_soon,
+        )
+
+    def _load_groups(self) -> None:
+        self._dispatcher.services.groups.load_all()
+
+    def _stop_groups(self) -> None:
+        groups = self._dispatcher.services.made_groups
+        if groups is not None:
+            groups.stop()
 
     def _listen_locally(self) -> None:
         """Let tools on this machine ask; a broker that they cannot ask serves its clients all the same."""
@@ -330,6 +362,9 @@ class Broker:
         self._dynamic.changed(delta, self._reactor.call_soon)
         if delta.partitions_changed:
             self._tell_directories(delta.partitions_changed)
+        groups = self._dispatcher.services.made_groups
+        if groups is not None:
+            groups.metadata_changed(delta)
 
     def _tell_directories(self, partitions: Iterable[tuple[bytes, int]]) -> None:
         placed = dict(self._placed(partitions)) if len(self._directory_ids) > 1 else {}
@@ -350,6 +385,9 @@ class Broker:
 
     def _directory_failed(self, directory: LogDirectory) -> None:
         self._replicas.log_directory_failed(directory)
+        groups = self._dispatcher.services.made_groups
+        if groups is not None:
+            groups.partitions_changed()
 
     # Chores --------------------------------------------------------------------------------------
 

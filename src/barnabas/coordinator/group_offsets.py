@@ -1,0 +1,102 @@
+"""The offsets part of a shard: what is committed, and the operations on it.
+
+What each operation does stands in a file of its own: committing, fetching, cleaning up. Here is the state
+    they work on, and the replay that alone changes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from barnabas.base.hints import Any, Final
+from barnabas.coordinator.committed_offsets import CommittedOffset, OffsetTable, PendingOffsets
+from barnabas.coordinator.group import Group, GroupContext
+from barnabas.coordinator.shard import NO_PRODUCER_ID
+from barnabas.metadata.image import MetadataDelta
+from barnabas.protocol import messages
+
+_LEGACY: Final = 0
+
+
+class GroupOffsets:
+    """The offsets of one shard's groups.
+
+    Args:
+        groups: all groups of the shard.
+        get_or_create: makes the group that is asked for, when there is none, as one that only holds offsets.
+
+    Attributes:
+        committed: offsets that count.
+        pending: offsets of transactions that are not decided.
+        commits, expirations, deletions: offsets, counted since the shard was loaded.
+    """
+
+    __slots__ = (
+        "_get_or_create",
+        "commits",
+        "committed",
+        "context",
+        "deletions",
+        "expirations",
+        "groups",
+        "pending",
+    )
+
+    def __init__(
+        self, context: GroupContext, groups: dict[str, Group], get_or_create: Callable[[str], Group]
+    ) -> None:
+        self.context = context
+        self.groups = groups
+        self._get_or_create = get_or_create
+        self.committed = OffsetTable()
+        self.pending = PendingOffsets()
+        self.commits = 0
+        self.expirations = 0
+        self.deletions = 0
+
+    def group_has_no_offsets(self, group_id: str) -> bool:
+        """Whether nothing is committed for a group, and nothing may be by an open transaction."""
+        return group_id not in self.committed.by_group and not self.pending.has_group(group_id)
+
+    # What changes the state
+
+    def replay(self, key: Any, value: Any, offset: int, producer_id: int) -> None:
+        """Take over the record of a commit, or its tombstone.
+
+        Args:
+            key, value: of record types 0 or 1.
+            producer_id: of an open transaction, or -1.
+        """
+        group_id, topic, partition = key.group, key.topic, key.partition
+        if value is None:
+            self.committed.remove(group_id, topic, partition)
+            self.pending.drop(group_id, topic, partition)
+            return
+        if group_id not in self.groups:
+            self._get_or_create(group_id)
+        if key.api_key == _LEGACY:
+            value = messages.OffsetCommitValue(
+                offset=value.offset, metadata=value.metadata, commit_timestamp=value.commit_timestamp
+            )
+        if producer_id == NO_PRODUCER_ID:
+            self.committed.put(group_id, topic, partition, CommittedOffset(value, offset))
+        else:
+            self.pending.add(producer_id, group_id, topic, partition, CommittedOffset(value, offset))
+
+    def replay_transaction_end(self, producer_id: int, *, committed: bool) -> None:
+        """Let a transaction's offsets count, unless a later record said otherwise; or drop them."""
+        ended = self.pending.take(producer_id)
+        if not committed:
+            return
+        for group_id, topic, partition, offset in ended:
+            present = self.committed.get(group_id, topic, partition)
+            if present is None or offset.record_offset > present.record_offset:
+                self.committed.put(group_id, topic, partition, offset)
+
+    # The shard's life
+
+    def loaded(self, now_ms: int) -> None:
+        """Begin: the clean-up of offsets runs from now on."""
+
+    def metadata_changed(self, delta: MetadataDelta, now_ms: int) -> None:
+        """Offsets of topics that were deleted go as well."""
