@@ -114,7 +114,7 @@ class ClassicGroup:
         pending_join: ids that were given out and not used yet (KIP-394).
         pending_sync: members of this generation that have not asked for their assignment.
         generation_id: counts completed joins; 0 when there was none.
-        protocol_type: None while nobody ever joined.
+        protocol_type: empty while nobody ever joined.
         protocol_name: what was selected for this generation.
         previous_state: an initial rebalance is one that began when the group was empty.
         state_since_ms: wall time of the last transition; -1 when that is unknown.
@@ -155,7 +155,7 @@ class ClassicGroup:
         self.pending_sync: set[str] = set()
         self.previous_state = state
         self.protocol_name: str | None = None
-        self.protocol_type: str | None = None
+        self.protocol_type = ""
         self.state = state
         self.state_since_ms = -1
         self.static_members: dict[str, str] = {}
@@ -178,7 +178,7 @@ class ClassicGroup:
     @property
     def is_simple(self) -> bool:
         """Whether it only ever held offsets, of consumers that assign partitions themselves."""
-        return self.protocol_type is None and self.is_empty and not self.pending_join
+        return not self.protocol_type and self.is_empty and not self.pending_join
 
     @property
     def speaks_consumer_protocol(self) -> bool:
@@ -191,7 +191,7 @@ class ClassicGroup:
         generation_id_or_member_epoch: int,
         *,
         is_transactional: bool,
-        api_version: int,
+        api_version: int,  # noqa: ARG002 - the same in every version
     ) -> None:
         """Let a member commit, or whoever does not pretend to be one while the group is empty.
 
@@ -212,7 +212,7 @@ class ClassicGroup:
         if self.state is _COMPLETING and not is_transactional:
             raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
 
-    def check_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:
+    def check_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:  # noqa: ARG002
         """Let anybody read offsets.
 
         Raises:
@@ -251,7 +251,7 @@ class ClassicGroup:
 
     def offsets_expire_since_ms(self, commit_ms: int) -> int | None:
         """Return the wall time from which an offset's retention counts; None while it must not expire."""
-        if self.protocol_type is None:
+        if not self.protocol_type:
             return commit_ms
         if self.state is _EMPTY:
             return commit_ms if self.state_since_ms < 0 else self.state_since_ms
@@ -385,6 +385,15 @@ class ClassicGroup:
         self.previous_state = self.state
         self.state = state
         self.state_since_ms = now_ms
+
+    def become_empty(self, generation_id: int, now_ms: int) -> None:
+        """End a rebalance that left nobody; `now_ms` is wall time, from which offsets expire."""
+        self.generation_id = generation_id
+        self.protocol_name = None
+        self.leader_id = None
+        self.pending_sync.clear()
+        self.note_subscriptions()
+        self.transition_to(_EMPTY, now_ms)
 
     def elect_joined_leader(self) -> bool:
         """Make sure that the leader is one who joined; False when nobody did."""
