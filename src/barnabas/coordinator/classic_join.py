@@ -1,8 +1,8 @@
 """JoinGroup: who becomes a member of a classic group, and who has to wait for a rebalance.
 
 A newcomer is first given an id and sent back for it (KIP-394), so that a client which gives up and tries
-again does not leave a member behind each time. A static member is known by its group instance id and takes its own
-place again (KIP-345); when that changes nothing for the others they are left alone.
+again does not leave a member behind each time. A static member is known by its group instance id and takes
+its own place again (KIP-345); when that changes nothing for the others they are left alone.
 
 Operations change soft state at once and say what must be written; see `classic_records.py` for how little
 that is.

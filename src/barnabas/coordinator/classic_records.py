@@ -1,8 +1,8 @@
 """The one record that classic groups have, GroupMetadata: made of a group, and turned back into one.
 
 It is written when a group is made, when the leader's assignment comes in, when a static member comes back
-under a new id, and when nobody is left. Members that join or leave in between are not in it: after a restart the
-sessions of those that are gone run out, and newcomers find the coordinator and join again.
+under a new id, and when nobody is left. Members that join or leave in between are not in it: after a restart
+the sessions of those that are gone run out, and newcomers find the coordinator and join again.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ member's deadline and leaves the timer be. A timer that fires before the deadlin
 fires about once a session timeout for each member, and never late: it is moved at once when a deadline comes
 nearer.
 
-Rejected: a timer replaced by each heartbeat, several times the work, and a scan of all members every so often,
-which is late by up to its interval.
+Rejected: a timer replaced by each heartbeat, several times the work, and a scan of all members every so
+often, which is late by up to its interval.
 """
 
 from __future__ import annotations
