@@ -267,8 +267,8 @@ class Broker:
             request_log=self._request_log,
             make_groups=self._make_groups,
         )
-        self._reactor.add_stopping_hook(self._logs.watermarks.stop)
         self._reactor.add_stopping_hook(self._stop_groups)
+        self._reactor.add_stopping_hook(self._logs.checkpoints.stop)
         self._reactor.add_stopping_hook(self._replicas.shutdown)
         self._listen_locally()
         self._schedule_chores()

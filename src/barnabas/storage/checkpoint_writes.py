@@ -1,12 +1,17 @@
-"""High watermarks on their way to replication-offset-checkpoint, written off the loop.
+"""Offset checkpoints of log directories on their way to the disk, written off the loop.
 
-They are written every few seconds, and each time the disk is waited for twice. On a disk that others keep
-busy one sync was seen to take more than a second; on the loop, every client would have waited for it. All
-of a directory's go the same way, in order, so that two writers never meet on one temporary file.
+They are written every few seconds or every minute, and each time the disk is waited for twice. On a disk
+that others keep busy one sync was seen to take more than a second; on the loop, every client would have
+waited for it. A recovery point that is lowered must be on the disk before the log is cut, and a log that gets
+a deleted one's name must not inherit its offsets: these writes are made at once, and a helper that comes
+late with older offsets does not undo them (`base/file_turns.py`).
 """
+
+from __future__ import annotations
 
 from collections.abc import Mapping
 
+from barnabas.base.file_turns import FileTurns
 from barnabas.storage import checkpoints
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.flush_scheduler import RunBlocking, run_inline
@@ -16,50 +21,72 @@ WRITES_MAX = 2
 """One under way and one behind it, which writes what is newest by then: a disk that hangs gathers no more."""
 
 
-class WatermarkCheckpoints:
+class CheckpointWrites:
     """Writes the checkpoints of all directories.
 
     Args:
         run_blocking: runs work in the order given.
     """
 
-    __slots__ = ("_is_stopping", "_newest", "_run_blocking", "_writes")
+    __slots__ = ("_files", "_is_stopping", "_run_blocking")
 
     def __init__(self, run_blocking: RunBlocking) -> None:
         self._run_blocking = run_blocking
-        self._newest: dict[str, dict[TopicPartition, int]] = {}  # by path of the file
-        self._writes: dict[str, int] = {}
+        self._files: dict[str, _File] = {}  # by path
         self._is_stopping = False
 
     def stop(self) -> None:
-        """Write at once from now on, save behind a write under way: nobody is held up any more."""
+        """Write at once from now on: nobody is held up any more."""
         self._is_stopping = True
 
-    def write(
-        self,
-        directory: LogDirectory,
-        logs: Mapping[TopicPartition, object],
-        high_watermarks: Mapping[tuple[str, int], int],
-    ) -> None:
-        """Have those of a directory's own logs written; a failure takes it offline."""
-        path = f"{directory.path}/{checkpoints.HIGH_WATERMARK_FILE}"
-        self._newest[path] = {
-            TopicPartition(*name): offset for name, offset in high_watermarks.items() if name in logs
-        }
-        writes = self._writes.get(path, 0)
-        if writes >= WRITES_MAX:
+    def write_later(self, directory: LogDirectory, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """Have offsets written that nobody will change; a failure takes the directory offline."""
+        file = self._file(directory, name)
+        file.content = file.turns.take_number(), offsets
+        if not self._is_stopping and file.writes >= WRITES_MAX:
             return
-        self._writes[path] = writes + 1
+        file.writes += 1
 
         def work() -> None:
-            checkpoints.write_offsets(directory.disk, path, self._newest[path])
+            file.write(directory)
 
         def done(error: OSError | None) -> None:
-            self._writes[path] -= 1
+            file.writes -= 1
             if error is not None and directory.online:
-                directory.failed(error, "writing high watermarks")
+                directory.failed(error, f"writing {name}")
 
-        if self._is_stopping and writes == 0:
-            run_inline(work, done)
-        else:
-            self._run_blocking(work, done)
+        run = run_inline if self._is_stopping else self._run_blocking
+        run(work, done)
+
+    def write_now(self, directory: LogDirectory, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """Write offsets before this returns.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        file = self._file(directory, name)
+        file.content = file.turns.take_number(), offsets
+        file.write(directory)
+
+    def _file(self, directory: LogDirectory, name: str) -> _File:
+        path = f"{directory.path}/{name}"
+        file = self._files.get(path)
+        if file is None:
+            file = self._files[path] = _File(path)
+        return file
+
+
+class _File:
+    """One checkpoint: what is newest of it, and the writes that were given away."""
+
+    __slots__ = ("content", "path", "turns", "writes")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.turns = FileTurns()
+        self.content: tuple[int, Mapping[TopicPartition, int]] = (0, {})
+        self.writes = 0
+
+    def write(self, directory: LogDirectory) -> None:
+        number, offsets = self.content
+        self.turns.write(number, lambda: checkpoints.write_offsets(directory.disk, self.path, offsets))

@@ -28,24 +28,21 @@ def read(directory: LogDirectory, name: str) -> dict[TopicPartition, int]:
         return {}
 
 
-def write_recovery_points(directory: LogDirectory, logs: Mapping[TopicPartition, Log]) -> None:
-    """Write the recovery points of a directory's logs, and before them the leader epochs that changed below.
+def recovery_points(directory: LogDirectory, logs: Mapping[TopicPartition, Log]) -> dict[TopicPartition, int]:
+    """Return the recovery points of a directory's logs; writes the leader epochs that changed below them.
 
     Epochs from there on are made anew of the batches; thousands of logs that got a first batch since the last
     time need no sync each.
     """
     for known in logs.values():
         known.leader_epochs.persist(directory.disk, known.recovery_point)
-    points = {key: known.recovery_point for key, known in logs.items()}
-    checkpoints.write_offsets(directory.disk, f"{directory.path}/{checkpoints.RECOVERY_POINT_FILE}", points)
+    return {key: known.recovery_point for key, known in logs.items()}
 
 
-def write_log_starts(
-    directory: LogDirectory,
-    logs: Mapping[TopicPartition, Log],
-    unopened: Mapping[TopicPartition, int | None],
-) -> None:
-    """Write the log start offsets that the segments alone do not tell.
+def log_starts(
+    logs: Mapping[TopicPartition, Log], unopened: Mapping[TopicPartition, int | None]
+) -> dict[TopicPartition, int]:
+    """Return the log start offsets that the segments alone do not tell.
 
     Args:
         unopened: what the checkpoint said of logs that are not open.
@@ -56,17 +53,14 @@ def write_log_starts(
         if known.log_start_offset > known.segments.first.base_offset
     }
     starts.update({key: offset for key, offset in unopened.items() if offset is not None})
-    checkpoints.write_offsets(directory.disk, f"{directory.path}/{checkpoints.LOG_START_OFFSET_FILE}", starts)
+    return starts
 
 
-def write_high_watermarks(
-    directory: LogDirectory,
-    logs: Mapping[TopicPartition, Log],
-    high_watermarks: Mapping[tuple[str, int], int],
-) -> None:
-    """Write the high watermarks of those that are a directory's logs."""
-    here = {TopicPartition(*name): hw for name, hw in high_watermarks.items() if name in logs}
-    checkpoints.write_offsets(directory.disk, f"{directory.path}/{checkpoints.HIGH_WATERMARK_FILE}", here)
+def high_watermarks(
+    logs: Mapping[TopicPartition, Log], known: Mapping[tuple[str, int], int]
+) -> dict[TopicPartition, int]:
+    """Return the high watermarks of those that are a directory's logs."""
+    return {TopicPartition(*name): offset for name, offset in known.items() if name in logs}
 
 
 def take_clean_marker(directory: LogDirectory) -> bool:

@@ -16,6 +16,7 @@ from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.logger import Logger
 from barnabas.storage import checkpoints, directory_checkpoints, durable_logs, retention
+from barnabas.storage.checkpoint_writes import CheckpointWrites
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.flush_scheduler import FlushScheduler, RunBlocking, run_inline
@@ -33,7 +34,6 @@ from barnabas.storage.partition_directory import (
 from barnabas.storage.recovery import PRODUCER_ID_EXPIRATION_MS, Progress, open_log
 from barnabas.storage.segment_cache import SegmentCache
 from barnabas.storage.segment_check import UnsupportedLogError
-from barnabas.storage.watermark_checkpoints import WatermarkCheckpoints
 
 log = Logger(__name__)
 
@@ -95,13 +95,12 @@ class LogManager:
         self.config = config or LogManagerConfig()
         self._on_directory_failure = on_directory_failure
         self._flushes = FlushScheduler(run_blocking)
-        self.watermarks = WatermarkCheckpoints(run_blocking)
+        self.checkpoints = CheckpointWrites(run_blocking)
         self.directories = [LogDirectory(disk, path, self._directory_failed) for path in directories]
         self.logs: dict[TopicPartition, Log] = {}
         self.high_watermarks: dict[tuple[str, int], int] = {}
-        self._locks: dict[
-            str, DiskFile
-        ] = {}  # open from the start on, so that a volume's sync tells all errors
+        # By path; open from the start on, so that a volume's sync tells all errors.
+        self._locks: dict[str, DiskFile] = {}
         self._cache = SegmentCache(self.config.sealed_index_bytes_max, self.config.sealed_files_max)
         self._deletions = PendingDeletions(disk)
         self.unopened: dict[TopicPartition, str] = {}
@@ -289,9 +288,7 @@ class LogManager:
         if key in self._stale:
             for directory in self.directories:
                 if directory.online:
-                    self._write_recovery_points(directory)
-                    self._write_log_starts(directory)
-                    self.watermarks.write(directory, self.logs_of(directory), self.high_watermarks)
+                    self._write_now(directory, self.high_watermarks)
             self._stale.clear()
 
     def delete(self, topic: str, partition: int) -> None:
@@ -353,40 +350,47 @@ class LogManager:
     # Checkpoints -------------------------------------------------------------------------------
 
     def checkpoint_recovery_points(self) -> None:
-        """Write recovery points, and leader epochs that changed, of every directory."""
-        self._each_directory(self._write_recovery_points, "writing recovery points")
+        """Have recovery points, and leader epochs that changed, of every directory written."""
+        self._each_directory(self._recovery_points, checkpoints.RECOVERY_POINT_FILE)
 
     def checkpoint_log_starts(self) -> None:
-        """Write the log start offsets that the segments alone do not tell."""
-        self._each_directory(self._write_log_starts, "writing log start offsets")
+        """Have the log start offsets written that the segments alone do not tell."""
+        self._each_directory(self._log_starts, checkpoints.LOG_START_OFFSET_FILE)
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
         """Have high watermarks written, each into its log's directory; a failure takes that offline."""
-        for directory in self.directories:
-            if directory.online:
-                self.watermarks.write(directory, self.logs_of(directory), high_watermarks)
+        of = directory_checkpoints.high_watermarks
+        self._each_directory(lambda d: of(self.logs_of(d), high_watermarks), checkpoints.HIGH_WATERMARK_FILE)
 
-    def _each_directory(self, write: Callable[[LogDirectory], None], doing: str) -> None:
+    def _each_directory(self, of: Callable[[LogDirectory], dict[TopicPartition, int]], name: str) -> None:
         for directory in self.directories:
             if directory.online:
                 try:
-                    write(directory)
+                    self.checkpoints.write_later(directory, name, of(directory))
                 except OSError as error:
-                    directory.failed(error, doing)
+                    directory.failed(error, f"writing {name}")
 
-    def _write_recovery_points(self, directory: LogDirectory) -> None:
-        directory_checkpoints.write_recovery_points(directory, self.logs_of(directory))
+    def _recovery_points(self, directory: LogDirectory) -> dict[TopicPartition, int]:
+        return directory_checkpoints.recovery_points(directory, self.logs_of(directory))
 
-    def _write_log_starts(self, directory: LogDirectory) -> None:
-        directory_checkpoints.write_log_starts(
-            directory, self.logs_of(directory), self._unopened_starts[directory.path]
-        )
+    def _log_starts(self, directory: LogDirectory) -> dict[TopicPartition, int]:
+        unopened = self._unopened_starts[directory.path]
+        return directory_checkpoints.log_starts(self.logs_of(directory), unopened)
+
+    def _write_now(self, directory: LogDirectory, marks: Mapping[tuple[str, int], int] | None) -> None:
+        write = self.checkpoints.write_now
+        write(directory, checkpoints.RECOVERY_POINT_FILE, self._recovery_points(directory))
+        write(directory, checkpoints.LOG_START_OFFSET_FILE, self._log_starts(directory))
+        if marks is not None:
+            known = directory_checkpoints.high_watermarks(self.logs_of(directory), marks)
+            write(directory, checkpoints.HIGH_WATERMARK_FILE, known)
 
     def _recovery_point_lowered(self, changed: Log) -> None:
+        at, name = changed.directory, checkpoints.RECOVERY_POINT_FILE
         try:
-            self._write_recovery_points(changed.directory)
+            self.checkpoints.write_now(at, name, self._recovery_points(at))
         except OSError as error:
-            raise changed.directory.failed(error, "writing recovery points") from error
+            raise at.failed(error, f"writing {name}") from error
 
     # Chores ------------------------------------------------------------------------------------
 
@@ -456,12 +460,7 @@ class LogManager:
             clean = durable_logs.close_logs(directory, logs, volume, lambda: self._out_of_time(deadline_ms))
             if directory.online:
                 try:
-                    self._write_recovery_points(directory)
-                    self._write_log_starts(directory)
-                    if high_watermarks is not None:
-                        directory_checkpoints.write_high_watermarks(
-                            directory, self.logs_of(directory), high_watermarks
-                        )
+                    self._write_now(directory, high_watermarks)
                     # A marker would say that what was never opened can be trusted.
                     clean = clean and not self._unopened_starts[directory.path]
                     if clean:

@@ -1,4 +1,4 @@
-"""High watermarks are written by somebody else than the loop, the newest ones, and no more than is of use."""
+"""Checkpoints are written by somebody else than the loop, the newest ones, and no more than is of use."""
 
 import errno
 from collections.abc import Callable
@@ -6,11 +6,13 @@ from collections.abc import Callable
 import pytest
 
 from barnabas.storage import checkpoints
+from barnabas.storage.checkpoint_writes import WRITES_MAX, CheckpointWrites
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.watermark_checkpoints import WRITES_MAX, WatermarkCheckpoints
 
 KEY = TopicPartition("t", 0)
+NAME = checkpoints.RECOVERY_POINT_FILE
+DIRECTORY = LogDirectory(None, "/logs")  # type: ignore[arg-type]
 
 
 class Thread:
@@ -43,32 +45,41 @@ def test_nothing_is_written_on_the_loop_and_the_newest_in_the_end(
     written: list[dict[TopicPartition, int]],
 ) -> None:
     thread = Thread()
-    watermarks = WatermarkCheckpoints(thread.run)
-    directory = LogDirectory(None, "/logs")  # type: ignore[arg-type]
+    writes = CheckpointWrites(thread.run)
     for offset in range(10):
-        watermarks.write(directory, {KEY: None}, {KEY: offset, ("elsewhere", 0): 1})
+        writes.write_later(DIRECTORY, NAME, {KEY: offset})
     assert written == []
     assert len(thread.given) == WRITES_MAX
     while thread.given:
         thread.work()
     assert written[-1] == {KEY: 9}
-    watermarks.write(directory, {KEY: None}, {KEY: 10})
+    writes.write_later(DIRECTORY, NAME, {KEY: 10})
     thread.work()
     assert written[-1] == {KEY: 10}
 
 
-def test_a_stop_writes_at_once_but_behind_a_write_under_way(written: list[dict[TopicPartition, int]]) -> None:
+def test_a_write_that_comes_late_does_not_undo_a_newer_one(written: list[dict[TopicPartition, int]]) -> None:
     thread = Thread()
-    watermarks = WatermarkCheckpoints(thread.run)
-    directory = LogDirectory(None, "/logs")  # type: ignore[arg-type]
-    watermarks.write(directory, {KEY: None}, {KEY: 1})
-    watermarks.stop()
-    watermarks.write(directory, {KEY: None}, {KEY: 2})
-    assert written == []
+    writes = CheckpointWrites(thread.run)
+    writes.write_later(DIRECTORY, NAME, {KEY: 100})
+    writes.write_now(DIRECTORY, NAME, {KEY: 7})
+    assert written == [{KEY: 7}], "the log is cut when this returns"
     thread.work()
+    assert written[-1] == {KEY: 7}
+    writes.write_later(DIRECTORY, "another", {KEY: 1})
     thread.work()
-    watermarks.write(directory, {KEY: None}, {KEY: 3})
-    assert written[-1] == {KEY: 3}
+    assert written[-1] == {KEY: 1}, "files do not wait for each other"
+
+
+def test_a_stop_writes_at_once(written: list[dict[TopicPartition, int]]) -> None:
+    thread = Thread()
+    writes = CheckpointWrites(thread.run)
+    writes.write_later(DIRECTORY, NAME, {KEY: 1})
+    writes.stop()
+    writes.write_later(DIRECTORY, NAME, {KEY: 2})
+    assert written == [{KEY: 2}]
+    thread.work()
+    assert written == [{KEY: 2}]
 
 
 def test_a_write_that_fails_takes_the_directory_offline(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +89,7 @@ def test_a_write_that_fails_takes_the_directory_offline(monkeypatch: pytest.Monk
     monkeypatch.setattr(checkpoints, "write_offsets", fail)
     thread = Thread()
     directory = LogDirectory(None, "/logs")  # type: ignore[arg-type]
-    WatermarkCheckpoints(thread.run).write(directory, {KEY: None}, {KEY: 1})
+    CheckpointWrites(thread.run).write_later(directory, NAME, {KEY: 1})
     assert directory.online
     thread.work()
     assert not directory.online
