@@ -166,8 +166,10 @@ def run(name: str, port: int, pid: int, options: argparse.Namespace) -> dict[str
     """Return the hot consumer's latencies, the reader's throughput, and what the broker did for it."""
     topic_id(port, "hot")  # answered when the loop is done with what it did before
     before_s, before_ms = cpu_s(pid), disk_wait_ms(pid)
-    watch = StallWatch().begin()
     hot = start("hot", port)
+    assert hot.stdout is not None
+    hot.stdout.readline()  # it polls
+    watch = StallWatch().begin()
     if options.cores:
         os.sched_setaffinity(pid, {0})
         os.sched_setaffinity(hot.pid, {0})
@@ -319,6 +321,7 @@ def poll_until_told(port: int) -> None:
     with connect(port) as connection:
         for _ in range(200):
             ask(connection, request)
+        print("polling", flush=True)
         os.set_blocking(0, False)
         while not ended():
             began = time.monotonic_ns()
