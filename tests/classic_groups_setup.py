@@ -1,7 +1,7 @@
 """A shard of classic groups that a test drives by hand: requests, time, a log that may refuse, restarts.
 
-It runs operations as the runtime does: append, replay, `appended`, answer. Timers are the broker's own over a clock
-that only the test moves. Subscriptions are those of real consumers, so that topics can be read out of them.
+It runs operations as the runtime does: append, replay, `appended`, answer. Timers are the broker's own over a
+clock that only the test moves.
 """
 
 import random

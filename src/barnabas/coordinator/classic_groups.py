@@ -76,7 +76,7 @@ class ClassicGroups:
         One that waits for a rebalance keeps `reply`. An empty group of another type gives way to a new
         classic group.
         """
-        error_code = self._check_join(request)
+        error_code = self.check_join(request)
         if error_code is not ErrorCode.NONE:
             return _join_refused(error_code, request.member_id)
         attempt = JoinAttempt(client, request, api_version, now_ms, reply)
@@ -89,6 +89,16 @@ class ClassicGroups:
             # Only newcomers make groups: a member of a group that is gone must know that it is none.
             return _join_refused(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
         return self._join_new_group(attempt, request.group_id, group)
+
+    def check_join(self, request: messages.JoinGroupRequest) -> ErrorCode:
+        """Return what is wrong with a JoinGroup whatever group it reaches."""
+        if not request.group_id:
+            return ErrorCode.INVALID_GROUP_ID
+        config = self._context.config_of(request.group_id)
+        least_ms, most_ms = config.group_min_session_timeout_ms, config.group_max_session_timeout_ms
+        if not least_ms <= request.session_timeout_ms <= most_ms:
+            return ErrorCode.INVALID_SESSION_TIMEOUT
+        return ErrorCode.NONE
 
     def sync(
         self,
@@ -218,15 +228,6 @@ class ClassicGroups:
         for group in list(self._groups.values()):
             if isinstance(group, ClassicGroup):
                 yield group
-
-    def _check_join(self, request: messages.JoinGroupRequest) -> ErrorCode:
-        if not request.group_id:
-            return ErrorCode.INVALID_GROUP_ID
-        config = self._context.config_of(request.group_id)
-        least_ms, most_ms = config.group_min_session_timeout_ms, config.group_max_session_timeout_ms
-        if not least_ms <= request.session_timeout_ms <= most_ms:
-            return ErrorCode.INVALID_SESSION_TIMEOUT
-        return ErrorCode.NONE
 
     def _join_new_group(
         self, attempt: JoinAttempt, group_id: str, replaced: Group | None
