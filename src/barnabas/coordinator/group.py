@@ -49,6 +49,7 @@ class GroupContext:
         image: the live image; topics, partitions and their ids.
         config_of: the configuration of a group as it is now (KIP-848 group configs over the broker's).
         timers: of this shard.
+        metadata_offset: of the last record in the image; kept beside what was derived from it.
     """
 
     image: MetadataImage
@@ -56,6 +57,7 @@ class GroupContext:
     clock: Clock
     entropy: Entropy
     timers: Timers
+    metadata_offset: Callable[[], int]
 
 
 OffsetCommitCheck = Callable[[str, bytes, int], None]

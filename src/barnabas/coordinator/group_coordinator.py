@@ -80,6 +80,7 @@ class GroupCoordinator:
             clock=self._clock,
             entropy=self._entropy,
             timers=timers,
+            metadata_offset=lambda: self._controller.metadata_offset,
         )
         return GroupShard(context, partition)
 

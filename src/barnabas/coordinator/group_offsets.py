@@ -11,8 +11,8 @@ from collections.abc import Callable
 from barnabas.base.hints import Any, Final
 from barnabas.coordinator.committed_offsets import CommittedOffset, OffsetTable, PendingOffsets
 from barnabas.coordinator.group import Group, GroupContext
+from barnabas.coordinator.outcome import CoordinatorRecord
 from barnabas.coordinator.shard import NO_PRODUCER_ID
-from barnabas.metadata.image import MetadataDelta
 from barnabas.protocol import messages
 
 _LEGACY: Final = 0
@@ -28,6 +28,7 @@ class GroupOffsets:
     Attributes:
         committed: offsets that count.
         pending: offsets of transactions that are not decided.
+        deleted_topics: name -> topic id of those whose offsets are still to be dropped.
         commits, expirations, deletions: offsets, counted since the shard was loaded.
     """
 
@@ -36,6 +37,7 @@ class GroupOffsets:
         "commits",
         "committed",
         "context",
+        "deleted_topics",
         "deletions",
         "expirations",
         "groups",
@@ -50,6 +52,7 @@ class GroupOffsets:
         self._get_or_create = get_or_create
         self.committed = OffsetTable()
         self.pending = PendingOffsets()
+        self.deleted_topics: dict[str, bytes] = {}
         self.commits = 0
         self.expirations = 0
         self.deletions = 0
@@ -57,6 +60,13 @@ class GroupOffsets:
     def group_has_no_offsets(self, group_id: str) -> bool:
         """Whether nothing is committed for a group, and nothing may be by an open transaction."""
         return group_id not in self.committed.by_group and not self.pending.has_group(group_id)
+
+    def tombstones(self, group_id: str) -> list[CoordinatorRecord]:
+        """Return the records that drop all offsets of a group, those of open transactions too."""
+        topics = self.committed.by_group.get(group_id, {})
+        partitions = {(topic, number): None for topic, numbers in topics.items() for number in numbers}
+        partitions |= dict.fromkeys(self.pending.partitions(group_id))
+        return [offset_tombstone(group_id, topic, number) for topic, number in partitions]
 
     # What changes the state
 
@@ -93,10 +103,7 @@ class GroupOffsets:
             if present is None or offset.record_offset > present.record_offset:
                 self.committed.put(group_id, topic, partition, offset)
 
-    # The shard's life
 
-    def loaded(self, now_ms: int) -> None:
-        """Begin: the clean-up of offsets runs from now on."""
-
-    def metadata_changed(self, delta: MetadataDelta, now_ms: int) -> None:
-        """Offsets of topics that were deleted go as well."""
+def offset_tombstone(group_id: str, topic: str, partition: int) -> CoordinatorRecord:
+    """Return the record that drops one offset."""
+    return CoordinatorRecord(messages.OffsetCommitKey(group=group_id, topic=topic, partition=partition), None)

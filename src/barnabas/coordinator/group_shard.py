@@ -15,6 +15,7 @@ from barnabas.coordinator.classic_groups import ClassicGroups
 from barnabas.coordinator.consumer_groups import ConsumerGroups
 from barnabas.coordinator.group import Group, GroupContext
 from barnabas.coordinator.group_offsets import GroupOffsets
+from barnabas.coordinator.offset_cleanup import schedule_drop, schedule_expiry
 from barnabas.coordinator.outcome import CoordinatorRecord
 from barnabas.coordinator.record_codec import UnknownRecordError
 from barnabas.metadata.image import MetadataDelta
@@ -84,7 +85,7 @@ class GroupShard:
         """Everything was replayed: members' sessions and the clean-up of offsets begin to run."""
         self.classic.loaded(now_ms)
         self.consumers.loaded(now_ms)
-        self.offsets.loaded(now_ms)
+        schedule_expiry(self.offsets, self.partition)
 
     def unloaded(self) -> None:
         """Answer who waits."""
@@ -95,4 +96,7 @@ class GroupShard:
     def metadata_changed(self, delta: MetadataDelta, now_ms: int) -> None:
         """Topics came, grew or went; what that makes of groups is brought about by timers."""
         self.consumers.metadata_changed(delta, now_ms)
-        self.offsets.metadata_changed(delta, now_ms)
+        if delta.topics_deleted:
+            schedule_drop(
+                self.offsets, {topic.name: topic_id for topic_id, topic in delta.topics_deleted.items()}
+            )

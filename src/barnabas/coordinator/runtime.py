@@ -41,6 +41,9 @@ _log = Logger(__name__)
 ShardT = TypeVar("ShardT", bound=Shard)
 Response = TypeVar("Response")
 
+FIRST_LOAD_US: Final = 20_000
+"""How long a request that finds its partition not loaded waits for that, before it is sent away."""
+
 TELL_LOAD_FROM_US: Final = 1_000_000
 """Loads that take longer are told in the log."""
 
@@ -285,7 +288,7 @@ class CoordinatorRuntime(Generic[ShardT]):
             # Most partitions hold little: no reason to send anybody away for that.
             self._loading.remove(hosted)
             self._loading.appendleft(hosted)
-            self._load_first()
+            self._load_first(self._clock.monotonic_us() + FIRST_LOAD_US)
         if hosted.state is ShardState.ACTIVE:
             return hosted
         if hosted.state is ShardState.LOADING:
@@ -337,11 +340,9 @@ class CoordinatorRuntime(Generic[ShardT]):
             pass
         self._load_later()
 
-    def _load_first(self, until_us: int | None = None) -> bool:
+    def _load_first(self, until_us: int) -> bool:
         """Load the first shard that waits for it; return whether there is time for another."""
         hosted = self._loading[0]
-        if until_us is None:
-            until_us = self._clock.monotonic_us() + self.config.load_slice_ms * 1000
         try:
             is_done = hosted.loader.load(until_us)
         except ApiError as error:
@@ -356,7 +357,11 @@ class CoordinatorRuntime(Generic[ShardT]):
         self._loading.popleft()
         hosted.become(ShardState.ACTIVE)
         self._tell_loaded(hosted)
-        hosted.shard.loaded(self._clock.wall_ms())
+        try:
+            hosted.shard.loaded(self._clock.wall_ms())
+        except Exception:
+            # A fault of ours; some deadlines are not armed, but what is committed can still be read.
+            _log.exception("%s could not begin as it should", hosted)
         return self._clock.monotonic_us() < until_us
 
     def _tell_loaded(self, hosted: HostedShard[ShardT]) -> None:

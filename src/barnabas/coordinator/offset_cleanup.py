@@ -1,0 +1,120 @@
+"""Offsets that have outlived their use: past their retention, or of a topic that is gone.
+
+An offset's retention counts from when its group became empty; in a group with members, from the commit, once
+no member is subscribed to its topic any more (KIP-211). A group that is empty and has no offsets left goes
+too.
+
+Each shard looks through its groups every `offsets.retention.check.interval.ms`. Shards that were loaded
+together do so a little apart, so that a broker with many groups does not stand still for all of them at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from barnabas.base.errors import ApiError
+from barnabas.base.hints import Final
+from barnabas.base.logger import Logger
+from barnabas.base.uuids import NULL_UUID
+from barnabas.coordinator.committed_offsets import CommittedOffset
+from barnabas.coordinator.group import Group
+from barnabas.coordinator.group_offsets import GroupOffsets, offset_tombstone
+from barnabas.coordinator.outcome import CoordinatorRecord, Outcome
+
+_log = Logger(__name__)
+
+_MS_PER_MINUTE: Final = 60_000
+
+_APART_MS: Final = 20
+"""Between the checks of two shards that were loaded at the same time."""
+
+_EXPIRE: Final = "expire offsets"
+_DROP: Final = "drop offsets of deleted topics"
+
+
+def schedule_expiry(offsets: GroupOffsets, partition: int) -> None:
+    """Look for expired offsets from now on, first after one interval."""
+    interval_ms = offsets.context.config_of("").offsets_retention_check_interval_ms
+    _schedule(offsets, interval_ms + min(partition * _APART_MS, interval_ms))
+
+
+def _schedule(offsets: GroupOffsets, delay_ms: int) -> None:
+    def expire(now_ms: int) -> Outcome[None]:
+        interval_ms = offsets.context.config_of("").offsets_retention_check_interval_ms
+        _schedule(offsets, interval_ms)
+        return expire_offsets(offsets, now_ms)
+
+    offsets.context.timers.schedule(_EXPIRE, delay_ms, expire)
+
+
+def expire_offsets(offsets: GroupOffsets, now_ms: int) -> Outcome[None]:
+    """Return the tombstones of all offsets that have expired, and of groups that hold nothing any more."""
+    records: list[CoordinatorRecord] = []
+    for group_id, group in list(offsets.groups.items()):
+        expired, none_is_left = _expired_of(offsets, group_id, group, now_ms)
+        records += expired
+        offsets.expirations += len(expired)
+        if none_is_left and group.is_empty:
+            records += group.tombstones()
+    if records:
+        _log.debug("%d tombstones for expired offsets and groups", len(records))
+    return Outcome(records=records, is_atomic=False)
+
+
+def _expired_of(
+    offsets: GroupOffsets, group_id: str, group: Group, now_ms: int
+) -> tuple[list[CoordinatorRecord], bool]:
+    """Return the tombstones of a group's expired offsets, and whether no offset is left then."""
+    topics = offsets.committed.by_group.get(group_id)
+    if topics is None:
+        return [], not offsets.pending.has_group(group_id)
+    retention_ms = offsets.context.config_of(group_id).offsets_retention_minutes * _MS_PER_MINUTE
+    pending = offsets.pending.partitions(group_id)
+    expired = []
+    total = 0
+    for topic, partitions in topics.items():
+        total += len(partitions)
+        if group.is_subscribed_to(topic):
+            continue
+        expired += [
+            offset_tombstone(group_id, topic, partition)
+            for partition, offset in partitions.items()
+            if _is_expired(offset, group, now_ms, retention_ms) and (topic, partition) not in pending
+        ]
+    return expired, len(expired) == total and not pending
+
+
+def _is_expired(offset: CommittedOffset, group: Group, now_ms: int, retention_ms: int) -> bool:
+    since_ms = group.offsets_expire_since_ms(offset.commit_timestamp_ms)
+    if since_ms is None:
+        return False
+    if offset.expire_timestamp_ms >= 0:
+        return now_ms >= offset.expire_timestamp_ms
+    return now_ms - since_ms >= retention_ms
+
+
+def schedule_drop(offsets: GroupOffsets, deleted: Mapping[str, bytes]) -> None:
+    """Drop the offsets of deleted topics (name -> topic id) with the next turn, again until it is done."""
+    offsets.deleted_topics.update(deleted)
+    offsets.context.timers.schedule(_DROP, 0, lambda _: drop_offsets_of_deleted_topics(offsets))
+
+
+def drop_offsets_of_deleted_topics(offsets: GroupOffsets) -> Outcome[None]:
+    """Return the tombstones of all offsets whose topics were deleted, those of open transactions too."""
+    deleted = dict(offsets.deleted_topics)
+    gone: dict[tuple[str, str, int], None] = {}
+    for table in (offsets.committed, *offsets.pending.tables()):
+        for group_id, topics in table.by_group.items():
+            for topic in deleted.keys() & topics.keys():
+                for partition, offset in topics[topic].items():
+                    if offset.topic_id in (NULL_UUID, deleted[topic]):
+                        gone[group_id, topic, partition] = None
+
+    def appended(error: ApiError | None) -> None:
+        if error is None:
+            for name, topic_id in deleted.items():
+                if offsets.deleted_topics.get(name) == topic_id:
+                    del offsets.deleted_topics[name]
+
+    records = [offset_tombstone(group_id, topic, partition) for group_id, topic, partition in gone]
+    return Outcome(records=records, appended=appended, is_atomic=False)
