@@ -2,6 +2,7 @@
  * length-prefixed request with a fixed number of bytes, or with a slice of a file by MSG_MORE + sendfile.
  *
  *   floor ANSWER_BYTES [FILE]      prints "listening PORT", serves until its standard input closes
+ *   floor 0 FILE                   each request says what it wants: four bytes how many, one byte whether of the file
  *
  * It trusts its load generator: requests arrive whole, as they do on loopback when they are small.
  */
@@ -42,7 +43,9 @@ int main(int argc, char **argv) {
     if (argc < 2) return 2;
     signal(SIGPIPE, SIG_IGN); /* sendfile has no MSG_NOSIGNAL */
     size_t answer_bytes = (size_t)atol(argv[1]);
-    unsigned char *answer = calloc(1, answer_bytes + 4), buffer[65536];
+    int is_asked = answer_bytes == 0;
+    static unsigned char buffer[65536];
+    unsigned char *answer = calloc(1, (is_asked ? sizeof buffer : answer_bytes) + 4);
     uint32_t length = htonl((uint32_t)answer_bytes);
     memcpy(answer, &length, 4);
     if (argc > 2) file_fd = open(argv[2], O_RDONLY);
@@ -86,7 +89,14 @@ int main(int argc, char **argv) {
                 close(c->fd);
                 continue;
             }
-            if (file_fd < 0) {
+            int of_file = file_fd >= 0;
+            if (is_asked) {
+                memcpy(answer, buffer + 4, 4);
+                answer_bytes = (size_t)buffer[4] << 24 | buffer[5] << 16 | buffer[6] << 8 | buffer[7];
+                of_file = buffer[8];
+                if (!of_file && answer_bytes > sizeof buffer) return 1;
+            }
+            if (!of_file) {
                 if (send(c->fd, answer, answer_bytes + 4, MSG_NOSIGNAL) < 0) close(c->fd);
             } else {
                 send(c->fd, answer, 4, MSG_MORE | MSG_NOSIGNAL);

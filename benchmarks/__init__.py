@@ -1,0 +1,1 @@
+"""Measurements: `./dev bench` compares brokers side by side, single scripts look into one part of ours."""

@@ -1,0 +1,189 @@
+"""Takes servers through workloads: A B A B. What goes wrong is written down and does not end the run.
+
+Turns of one case follow each other round by round, and within a round server by server, every other round in
+the opposite order, so that neither a slow drift of the machine nor a place in the row favours one. Servers
+stay up over all workloads that share them: a JVM that has run for a while is faster than one that starts, and
+so each case has an uncounted first turn.
+"""
+
+import contextlib
+import shutil
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from benchmarks.brokers.server import Server
+from benchmarks.metrics import derived
+from benchmarks.processes import Meter
+from benchmarks.programs import UnavailableError
+from benchmarks.results import Result, Writer
+from benchmarks.workloads.workload import Case, Lifetime, Scale, SkipError, Turn, Workload
+
+WARM_UP = -1
+TURN_OVERHEAD_S = 0.35
+"""Of starting a generator and connecting, for the estimate."""
+REASON_CHARS = 300
+
+
+class Comparison:
+    """One run.
+
+    Args:
+        servers: those that are available.
+        folder: for all files, on disk.
+        tell: takes lines for the user.
+    """
+
+    def __init__(
+        self,
+        servers: Iterable[type[Server]],
+        folder: Path,
+        scale: Scale,
+        writer: Writer,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._kinds = list(servers)
+        self._folder = folder
+        self._scale = scale
+        self._writer = writer
+        self._tell = tell
+        self._shared: dict[str, Server] = {}
+
+    def run(self, workloads: Iterable[Workload]) -> None:
+        """Take all servers through all workloads; stop them, whatever happens."""
+        try:
+            for workload in workloads:
+                self._tell(f"{workload.title}")
+                with self._servers_for(workload) as servers:
+                    self._run_workload(workload, servers)
+        finally:
+            for server in self._shared.values():
+                server.stop()
+
+    @contextlib.contextmanager
+    def _servers_for(self, workload: Workload) -> Iterator[list[Server]]:
+        kinds = [kind for kind in self._kinds if kind.name in workload.servers]
+        if workload.lifetime is Lifetime.SHARED:
+            yield [server for kind in kinds if (server := self._shared_server(workload, kind)) is not None]
+            return
+        folder = self._folder / workload.name
+        servers = [kind(folder / kind.name.replace(" ", "-"), workload.overrides) for kind in kinds]
+        if workload.lifetime is Lifetime.OWN:
+            servers = [server for server in servers if self._start(workload, server)]
+        try:
+            yield servers
+        finally:
+            for server in servers:
+                server.stop()
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _shared_server(self, workload: Workload, kind: type[Server]) -> Server | None:
+        server = self._shared.get(kind.name)
+        if server is None:
+            server = kind(self._folder / "shared" / kind.name.replace(" ", "-"))
+        if not server.is_running and not self._start(workload, server):
+            return None
+        self._shared[kind.name] = server
+        return server
+
+    def _start(self, workload: Workload, server: Server) -> bool:
+        try:
+            server.start()
+        except (RuntimeError, OSError, AssertionError) as error:
+            self._fail(workload, "", server, error)
+            return False
+        return True
+
+    def _run_workload(self, workload: Workload, servers: list[Server]) -> None:
+        kept: dict[str, object] = {}
+        for server in servers:
+            with self._recorded(workload, "", server):
+                kept[server.name] = workload.prepare(server, self._scale)
+        for case in workload.cases(self._scale):
+            taking_part = [
+                server
+                for server in servers
+                if server.name in kept and (case.servers is None or server.name in case.servers)
+            ]
+            self._run_case(workload, case, taking_part, kept)
+
+    def _run_case(
+        self, workload: Workload, case: Case, servers: list[Server], kept: dict[str, object]
+    ) -> None:
+        able = {server.name for server in servers}
+        for number in range(WARM_UP if case.warm_up else 0, min(self._scale.rounds, case.rounds_max)):
+            for server in servers if number % 2 == 0 else reversed(servers):
+                if server.name not in able:
+                    continue
+                able.discard(server.name)
+                with self._recorded(workload, case.name, server):
+                    self._take_turn(workload, case, server, number, kept)
+                    able.add(server.name)
+
+    def _take_turn(
+        self, workload: Workload, case: Case, server: Server, number: int, kept: dict[str, object]
+    ) -> None:
+        if workload.lifetime is not Lifetime.NONE and not server.is_running:
+            self._tell(f"  {server.name} has ended and is started again: {server.log_tail()[-REASON_CHARS:]}")
+            server.kill()
+            server.start()
+            kept[server.name] = workload.prepare(server, self._scale)
+        turn = Turn(
+            server=server, folder=self._folder, scale=self._scale, number=number, kept=kept[server.name]
+        )
+        if workload.lifetime is Lifetime.NONE:
+            figures = case.run(turn)
+        else:
+            meter = Meter(server.pid, time.monotonic())
+            found = case.run(turn)
+            figures = derived(found, meter.stop(time.monotonic()))
+        if number == WARM_UP:
+            return
+        self._writer.add(
+            Result(workload=workload.name, case=case.name, server=server.name, number=number, figures=figures)
+        )
+        shown = "  ".join(f"{name} {figures[name]:.6g}" for name in case.figures if name in figures)
+        busy = figures.get("foreign_share", 0)
+        self._tell(f"  {number + 1} {case.name:34} {server.name:15} {shown}  (others {busy:.0%})")
+
+    @contextlib.contextmanager
+    def _recorded(self, workload: Workload, case: str, server: Server) -> Iterator[None]:
+        """Write down what goes wrong inside."""
+        try:
+            yield
+        except (SkipError, UnavailableError) as reason:
+            self._writer.add(
+                Result(workload=workload.name, case=case, server=server.name, skipped=brief(str(reason)))
+            )
+            self._tell(f"    {case or 'all'}: {server.name} skipped: {brief(str(reason))}")
+        except Exception as error:  # a broker can fail in any way; the others go on
+            self._fail(workload, case, server, error)
+
+    def _fail(self, workload: Workload, case: str, server: Server, error: Exception) -> None:
+        reason = brief(f"{type(error).__name__}: {error}")
+        self._writer.add(Result(workload=workload.name, case=case, server=server.name, failed=reason))
+        self._tell(f"    {case or 'all'}: {server.name} failed: {reason}")
+        last = traceback.extract_tb(error.__traceback__)[-1:]
+        if last:
+            self._tell(f"      at {Path(last[0].filename).name}:{last[0].lineno}")
+
+
+def brief(text: str) -> str:
+    """Return a text on one line, cut to what a table can hold."""
+    line = " ".join(text.split())
+    return line if len(line) <= REASON_CHARS else line[: REASON_CHARS - 3] + "..."
+
+
+def estimate_s(workloads: Iterable[Workload], servers: Iterable[type[Server]], scale: Scale) -> float:
+    """Return about how long a run takes."""
+    names = {server.name for server in servers}
+    total = 6.0
+    for workload in workloads:
+        taking_part = names & workload.servers
+        total += workload.prepare_s * len(taking_part)
+        for case in workload.cases(scale):
+            count = len(taking_part & case.servers if case.servers is not None else taking_part)
+            turns = min(scale.rounds, case.rounds_max) + case.warm_up
+            total += count * turns * (case.seconds + TURN_OVERHEAD_S)
+    return total

@@ -1,0 +1,1 @@
+"""What is measured; `known.py` lists it."""
