@@ -214,7 +214,8 @@ class LogManager:
                 self.high_watermarks[key] = high_watermarks[key]
         if lowered:
             # What was cut off is appended anew, unsynced: the next start must not trust it.
-            self._write_recovery_points(directory)
+            points = self._recovery_points(directory)
+            self.checkpoints.write_now(directory, checkpoints.RECOVERY_POINT_FILE, points)
         for key in {*recovery_points, *starts, *high_watermarks}:
             if key not in self.logs and key not in self.unopened:
                 self._stale.add(key)

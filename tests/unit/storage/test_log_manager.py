@@ -260,3 +260,17 @@ def test_retention_goes_by_the_files_time_when_records_have_none() -> None:
     assert manager.delete_expired_segments() == 0
     machine.clock.advance_ms(1)
     assert manager.delete_expired_segments() == 1
+
+
+def test_a_recovery_point_that_a_crash_lowered_is_written_before_anything_is_appended() -> None:
+    machine = Machine()
+    manager = machine.start()
+    log = machine.log(manager, batches=2)
+    manager.flush()
+    manager.checkpoint_recovery_points()
+    assert machine.text("/a/recovery-point-offset-checkpoint").endswith("t 0 2\n")
+    path = f"{log.path}/00000000000000000000.log"
+    manager.release()
+    machine.disk.open(path).truncate(SIZE)
+    machine.start()
+    assert machine.text("/a/recovery-point-offset-checkpoint").endswith("t 0 1\n")
