@@ -16,9 +16,9 @@ from barnabas.base.hints import Final, TypeVar
 from barnabas.base.logger import Logger
 from barnabas.coordinator.group import GroupContext
 from barnabas.coordinator.group_config import GroupConfig
+from barnabas.coordinator.group_record_codec import GroupRecordCodec
 from barnabas.coordinator.group_shard import GroupShard
 from barnabas.coordinator.outcome import Outcome, Reply, Timers
-from barnabas.coordinator.record_codec import RecordCodec
 from barnabas.coordinator.runtime import CoordinatorRuntime, RuntimeStatistics
 from barnabas.coordinator.runtime_config import RuntimeConfig
 from barnabas.metadata.controller import Controller
@@ -64,7 +64,7 @@ class GroupCoordinator:
         self._is_stopped = False
         self._runtime = CoordinatorRuntime(
             config=config,
-            codec=RecordCodec("group_records"),
+            codec=GroupRecordCodec(),
             replicas=replicas,
             clock=clock,
             wheel=wheel,

@@ -41,7 +41,7 @@ class GroupShard:
         self.partition = partition
         self.groups: dict[str, Group] = {}
         self.classic = ClassicGroups(context, self.groups)
-        self.consumers = ConsumerGroups(context, self.groups)
+        self.consumers = ConsumerGroups(context, self.groups, self.classic)
         self.offsets = GroupOffsets(context, self.groups, self.classic.make_empty)
         self._replays: Mapping[int, Callable[[Any, Any], None]] = {
             _GROUP_METADATA: self.classic.replay_group_metadata,
