@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 
 from barnabas.base.clock import Clock
+from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import Any
 from barnabas.base.logger import Logger
@@ -15,6 +17,7 @@ from barnabas.coordinator.outcome import CoordinatorRecord, Outcome
 from barnabas.coordinator.record_codec import RecordCodec
 from barnabas.coordinator.runtime_config import RuntimeConfig
 from barnabas.coordinator.shard import NO_PRODUCER_ID
+from barnabas.protocol.control_records import ControlType, build_end_txn_batch
 from barnabas.protocol.record_batch import NO_PRODUCER_EPOCH, NO_SEQUENCE
 from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.replica.manager import ReplicaManager
@@ -25,6 +28,20 @@ _log = Logger(__name__)
 
 _RECORD_OVERHEAD_BYTES = 32
 """More than a record has besides key and value: length, deltas, lengths, headers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionEnd:
+    """How a producer's transaction ended.
+
+    Attributes:
+        coordinator_epoch: of the transaction coordinator that decided.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    committed: bool
 
 
 class Appender:
@@ -56,7 +73,7 @@ class Appender:
             ended(ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
             return
         if outcome.is_atomic:
-            self._append_batch(hosted, outcome.records, encoded, outcome.producer, ended)
+            self._append_records(hosted, outcome.records, encoded, outcome.producer, ended)
             return
         runs = _runs_that_fit(encoded, hosted.partition.log.config.max_message_bytes)
         left = len(runs)
@@ -71,9 +88,24 @@ class Appender:
 
         for run in runs:
             records = outcome.records[run.start : run.stop]
-            self._append_batch(hosted, records, encoded[run.start : run.stop], outcome.producer, run_ended)
+            self._append_records(hosted, records, encoded[run.start : run.stop], outcome.producer, run_ended)
 
-    def _append_batch(
+    def append_marker(self, hosted: AnyHosted, marker: TransactionEnd, ended: Committed) -> None:
+        """Append the marker that ends a producer's transaction on the partition, and replay it (KIP-98)."""
+        batch = build_end_txn_batch(
+            control_type=ControlType.COMMIT if marker.committed else ControlType.ABORT,
+            coordinator_epoch=marker.coordinator_epoch,
+            producer_id=marker.producer_id,
+            producer_epoch=marker.producer_epoch,
+            timestamp=self._clock.wall_ms(),
+        )
+
+        def replay(_offset: int) -> None:
+            hosted.shard.replay_transaction_end(marker.producer_id, committed=marker.committed)
+
+        self._append(hosted, batch, replay, ended)
+
+    def _append_records(
         self,
         hosted: AnyHosted,
         records: Sequence[CoordinatorRecord],
@@ -81,6 +113,24 @@ class Appender:
         producer: tuple[int, int] | None,
         ended: Committed,
     ) -> None:
+        def replay(base_offset: int) -> ApiError | None:
+            self.records += len(records)
+            return self._replay(hosted, records, base_offset, producer)
+
+        self._append(hosted, self._batch(encoded, producer), replay, ended)
+
+    def _append(
+        self,
+        hosted: AnyHosted,
+        batch: bytes,
+        replay: Callable[[int], ApiError | None],
+        ended: Committed,
+    ) -> None:
+        """Append a batch; what it says is replayed at once when it is in the log.
+
+        Args:
+            replay: given the batch's base offset; returns why it failed.
+        """
         partition = hosted.partition
         follows: list[Committed] = [ended]
         told: list[ApiError | None] = []
@@ -90,7 +140,7 @@ class Appender:
             error = None
             if result.error_code != ErrorCode.NONE:
                 error = ApiError(told_error(result.error_code), result.error_message)
-            if follows in hosted.uncommitted:
+            if any(waiting is follows for waiting in hosted.uncommitted):
                 _commit(hosted, follows, error)
             else:
                 told.append(error)
@@ -99,11 +149,7 @@ class Appender:
         self._replicas.append(
             acks=-1,
             timeout_ms=self._config.commit_timeout_ms,
-            partitions=[
-                AppendPartition(
-                    partition.topic, NULL_UUID, partition.partition, self._batch(encoded, producer)
-                )
-            ],
+            partitions=[AppendPartition(partition.topic, NULL_UUID, partition.partition, batch)],
             respond=respond,
             origin=AppendOrigin.COORDINATOR,
         )
@@ -113,8 +159,7 @@ class Appender:
             ended(told[0])
             return
         self.appends += 1
-        self.records += len(records)
-        replay_error = self._replay(hosted, records, base_offset, producer)
+        replay_error = replay(base_offset)
         if told:
             ended(told[0] or replay_error)
         else:
@@ -158,7 +203,7 @@ class Appender:
 
 def _commit(hosted: AnyHosted, appended: list[Committed], error: ApiError | None) -> None:
     """An append that waited is decided. What waits behind an earlier one goes on waiting there."""
-    hosted.uncommitted.remove(appended)
+    hosted.uncommitted = deque(waiting for waiting in hosted.uncommitted if waiting is not appended)
     for follows in appended:
         follows(error)
 

@@ -24,7 +24,7 @@ from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import Any, Final, Generic, TypeVar
 from barnabas.base.logger import Logger
 from barnabas.base.uuids import NULL_UUID
-from barnabas.coordinator.appender import Appender
+from barnabas.coordinator.appender import Appender, TransactionEnd
 from barnabas.coordinator.hosted_shard import HostedShard, ShardState
 from barnabas.coordinator.log_loader import LogLoader
 from barnabas.coordinator.outcome import Outcome, Reply, Timers
@@ -40,6 +40,9 @@ _log = Logger(__name__)
 
 ShardT = TypeVar("ShardT", bound=Shard)
 Response = TypeVar("Response")
+
+KEYS_REMEMBERED_MAX: Final = 4096
+"""Keys whose partition is remembered; the hash of a key takes as long as ten look-ups."""
 
 FIRST_LOAD_US: Final = 20_000
 """How long a request that finds its partition not loaded waits for that, before it is sent away."""
@@ -105,6 +108,7 @@ class CoordinatorRuntime(Generic[ShardT]):
         self._is_stopped = False
         self._partition_count = config.partition_count
         self._topic_id = NULL_UUID
+        self._partitions: dict[str, int] = {}
         self._loads = 0
         self._load_us = 0
 
@@ -112,7 +116,12 @@ class CoordinatorRuntime(Generic[ShardT]):
 
     def partition_of(self, key: str) -> int:
         """Return the partition that coordinates a key."""
-        return partition_for(key, self._partition_count)
+        known = self._partitions.get(key)
+        if known is None:
+            if len(self._partitions) >= KEYS_REMEMBERED_MAX:
+                self._partitions.clear()
+            known = self._partitions[key] = partition_for(key, self._partition_count)
+        return known
 
     def topic_is(self, topic_id: bytes, partition_count: int) -> None:
         """Tell which topic there is now.
@@ -123,6 +132,7 @@ class CoordinatorRuntime(Generic[ShardT]):
         if topic_id != self._topic_id:
             self._topic_id = topic_id
             self._partition_count = partition_count
+            self._partitions.clear()
 
     # Requests
 
@@ -170,6 +180,21 @@ class CoordinatorRuntime(Generic[ShardT]):
             if hosted.state is ShardState.ACTIVE:
                 self._run(hosted, operation, _ignore, _log_failure)
 
+    def end_transaction(
+        self, number: int, end: TransactionEnd, ended: Callable[[ApiError | None], None]
+    ) -> None:
+        """Append the marker of a transaction's end to a partition and let the shard follow it.
+
+        Args:
+            ended: told when the marker is committed, or why it could not be appended.
+        """
+        try:
+            hosted = self._active(number)
+        except ApiError as error:
+            ended(error)
+            return
+        self._run_in_turn(lambda: self._appender.append_marker(hosted, end, ended))
+
     def active_shards(self) -> Iterator[ShardT]:
         """Yield the shards that are loaded."""
         for hosted in self._hosted.values():
@@ -190,16 +215,23 @@ class CoordinatorRuntime(Generic[ShardT]):
         reply: Reply[Any],
         failed: Callable[[ApiError], None],
     ) -> None:
-        if self._is_running:
-            self._waiting.append(lambda: self._run_one(hosted, operation, reply, failed))
-            return
+        self._run_in_turn(lambda: self._run_one(hosted, operation, reply, failed))
+
+    def _run_in_turn(self, run: Callable[[], None]) -> None:
+        self._waiting.append(run)
+        if not self._is_running:
+            self._run_waiting()
+
+    def _run_waiting(self) -> None:
         self._is_running = True
         try:
-            self._run_one(hosted, operation, reply, failed)
             while self._waiting:
                 self._waiting.popleft()()
         finally:
             self._is_running = False
+            if self._waiting:
+                # An answer failed, by a fault of ours; who waits behind it shall not.
+                self._call_soon(self._run_waiting)
 
     def _run_one(
         self,

@@ -239,7 +239,7 @@ def _check_header(
         raise ApiError(invalid, f"{header.records_count} records in offsets 0 to {header.last_offset_delta}")
     if header.attributes & CONTROL_BIT and origin is _CLIENT:
         raise ApiError(invalid, "control batches are not for clients to write")
-    if header.producer_id >= 0 and header.base_sequence < 0:
+    if header.producer_id >= 0 and header.base_sequence < 0 and origin is _CLIENT:
         raise ApiError(invalid, f"producer id {header.producer_id} with base sequence {header.base_sequence}")
     if header.attributes & TIMESTAMP_TYPE_BIT:
         raise ApiError(ErrorCode.INVALID_TIMESTAMP, "the timestamp type LogAppendTime is the broker's to set")

@@ -1,0 +1,76 @@
+"""The group coordinator over real logs on a disk in memory; time and metadata are in the test's hand."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from barnabas.base.entropy import SystemEntropy
+from barnabas.coordinator.group_config import GroupConfig
+from barnabas.coordinator.group_coordinator import GroupCoordinator
+from barnabas.coordinator.group_shard import GroupShard
+from barnabas.coordinator.outcome import Outcome
+from barnabas.coordinator.runtime_config import RuntimeConfig
+from barnabas.metadata.image import MetadataDelta
+from barnabas.metadata.records import VersionedRecord
+from barnabas.metadata.topic_changes import TopicCreation
+from barnabas.protocol import messages
+from tests.runtime_setup import OFFSETS_TOPIC, OFFSETS_TOPIC_ID, PARTITIONS, Answers
+from tests.unit.replica.broker_setup import Broker
+
+
+class Groups:
+    """The group coordinator of a broker.
+
+    Args:
+        config: of all groups.
+    """
+
+    def __init__(self, config: GroupConfig | None = None, **options: Any) -> None:
+        self.broker = Broker(partitions=0)
+        self.config = config or GroupConfig()
+        self.options = options
+        self.broker.create(OFFSETS_TOPIC, OFFSETS_TOPIC_ID, PARTITIONS)
+        self.broker.settle()
+        self.restart()
+
+    def restart(self) -> None:
+        broker = self.broker
+        controller: Any = SimpleNamespace(image=broker.image, metadata_offset=0)
+        self.coordinator = GroupCoordinator(
+            config=RuntimeConfig(topic=OFFSETS_TOPIC, partition_count=PARTITIONS, **self.options),
+            topic=TopicCreation(name=OFFSETS_TOPIC),
+            config_of=lambda group_id: self.config,
+            controller=controller,
+            replicas=broker.manager,
+            clock=broker.clock,
+            entropy=SystemEntropy(),
+            wheel=broker.wheel,
+            call_soon=broker.soon.append,
+        )
+
+    def write(self, group_id: str, operation: Callable[[GroupShard, int], Outcome[Any]]) -> Answers:
+        answers = Answers()
+        self.coordinator.write(group_id, operation, answers.replies.append, answers.errors.append)
+        return answers
+
+    def read(self, group_id: str, operation: Callable[[GroupShard, int], Any]) -> Answers:
+        answers = Answers()
+        self.coordinator.read(group_id, operation, answers.replies.append, answers.errors.append)
+        return answers
+
+    def shard(self, group_id: str) -> GroupShard:
+        """The shard of a group, loaded if need be."""
+        return self.read(group_id, lambda shard, now_ms: shard).reply
+
+    def replay(self, *records: messages.Message) -> None:
+        """Change the metadata."""
+        delta = MetadataDelta()
+        for record in records:
+            self.broker.image.replay(VersionedRecord(record), delta)
+        self.broker.manager.apply_delta(delta, self.broker.image)
+        self.coordinator.metadata_changed(delta)
+        self.broker.settle()
+
+    def create_topic(self, name: str, topic_id: bytes, partitions: int = 1) -> None:
+        self.broker.create(name, topic_id, partitions)
+        self.broker.settle()
