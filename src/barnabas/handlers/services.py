@@ -30,6 +30,8 @@ class HandlerSettings:
     auto_create_topics_enable: bool = True
     delete_topic_enable: bool = True
     max_request_partition_size_limit: int = 2000
+    consumer_groups_enable: bool = True
+    """Whether group.coordinator.rebalance.protocols names the consumer protocol."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -104,6 +104,7 @@ def handler_settings(settings: Settings) -> HandlerSettings:
         auto_create_topics_enable=settings.boolean("auto.create.topics.enable"),
         delete_topic_enable=settings.boolean("delete.topic.enable"),
         max_request_partition_size_limit=settings.integer("max.request.partition.size.limit"),
+        consumer_groups_enable="consumer" in settings.strings("group.coordinator.rebalance.protocols"),
     )
 
 
