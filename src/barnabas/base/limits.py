@@ -26,3 +26,6 @@ disk serves at once to consumers that catch up, and half a KiB each."""
 COLD_READ_TRIES_MAX = 4
 """How often a request whose look-up met a cold page is tried again before it may wait for the disk on the
 loop: once for the index, once for the batch headers, and twice more for what was evicted or cut meanwhile."""
+
+TIME_SEARCH_TRIES_MAX = 64
+"""The same of a search by time, which may go through the indexes of many segments, some at each try."""

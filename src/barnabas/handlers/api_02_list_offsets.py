@@ -43,8 +43,11 @@ _ISOLATION_LEVELS = (0, _READ_COMMITTED)
 _FIRST_WITH_LEADER_EPOCH = 4
 
 
-def handle(context: RequestContext, request: messages.ListOffsetsRequest) -> messages.ListOffsetsResponse:
-    """Ask the replica layer for what is asked rightly; answer in request order."""
+def handle(context: RequestContext, request: messages.ListOffsetsRequest) -> None:
+    """Ask the replica layer for what is asked rightly; answer in request order.
+
+    A search by time that meets what is not in memory is answered later (F44).
+    """
     if request.isolation_level not in _ISOLATION_LEVELS:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"unknown isolation level {request.isolation_level}")
     version = context.api_version
@@ -67,15 +70,20 @@ def handle(context: RequestContext, request: messages.ListOffsetsRequest) -> mes
         read_committed=request.isolation_level == _READ_COMMITTED,
         version=version,
     )
-    found = iter(
-        context.services.replicas.list_offsets(
-            params, [asked for asked, error in zip(wanted, errors, strict=True) if error is None]
-        )
+
+    def respond(found: list[ListOffsetsResult]) -> None:
+        following = iter(found)
+        results = [
+            next(following) if error is None else ListOffsetsResult(error_code=error) for error in errors
+        ]
+        context.respond(_response(request, iter(results), version))
+
+    context.services.replicas.list_offsets(
+        params,
+        [asked for asked, error in zip(wanted, errors, strict=True) if error is None],
+        respond,
+        context.connection,
     )
-    results = iter(
-        [next(found) if error is None else ListOffsetsResult(error_code=error) for error in errors]
-    )
-    return _response(request, results, version)
 
 
 def error_response(

@@ -39,15 +39,12 @@ from barnabas.replica.fetch import (
 )
 from barnabas.replica.fetch_reader import FetchReader, SelectReplica
 from barnabas.replica.hosted_partitions import HostedPartitions, LogStore
-from barnabas.replica.list_offsets import end_offset_for_leader_epoch, list_offset
+from barnabas.replica.list_offsets import OffsetsByTime, end_offset_for_leader_epoch
 from barnabas.replica.offset_requests import (
     DeleteRecordsPartition,
     DeleteRecordsResult,
     EpochEndOffset,
     LeaderEpochPartition,
-    ListOffsetsParams,
-    ListOffsetsPartition,
-    ListOffsetsResult,
 )
 from barnabas.replica.partition import LATEST_PRODUCE_VERSION, Partition
 from barnabas.replica.partition_traffic import count_out
@@ -109,6 +106,7 @@ class ReplicaManager:
     Attributes:
         partitions: those this broker hosts.
         reader: what fetches read by.
+        list_offsets: see `OffsetsByTime.list_offsets`.
     """
 
     def __init__(
@@ -148,6 +146,7 @@ class ReplicaManager:
             is_throttled=is_throttled,
             cold_tries_max=self._cold_lookups.tries_max,
         )
+        self.list_offsets = OffsetsByTime(self.partitions, self._cold_lookups).list_offsets
         self._fetches = Purgatory("Fetch", wheel, call_soon, tries_max=tries_max_per_turn)
         self._produces = Purgatory("Produce", wheel, call_soon, tries_max=tries_max_per_turn)
         self._deletions = Purgatory("DeleteRecords", wheel, call_soon, tries_max=tries_max_per_turn)
@@ -426,22 +425,6 @@ class ReplicaManager:
         return result
 
     # Offsets
-
-    def list_offsets(
-        self, params: ListOffsetsParams, partitions: Sequence[ListOffsetsPartition]
-    ) -> list[ListOffsetsResult]:
-        """Find offsets by timestamp, in request order; a partition asked for twice is INVALID_REQUEST."""
-        asked = Counter((request.topic, request.partition) for request in partitions)
-        results = []
-        for request in partitions:
-            try:
-                if asked[request.topic, request.partition] > 1:
-                    raise ApiError(ErrorCode.INVALID_REQUEST)
-                partition = self.partitions.get(request.topic, request.partition)
-                results.append(list_offset(partition, params, request))
-            except ApiError as error:
-                results.append(ListOffsetsResult(error_code=error.code))
-        return results
 
     def offset_for_leader_epoch(self, partitions: Sequence[LeaderEpochPartition]) -> list[EpochEndOffset]:
         """Tell where leader epochs end, in request order."""

@@ -115,17 +115,26 @@ def find_offset(
     return None
 
 
-def find_timestamp(
-    file: DiskFile, start: int, end: int, timestamp: int, from_offset: int
+def find_timestamp(  # noqa: PLR0917 - where, and what
+    file: DiskFile,
+    start: int,
+    end: int,
+    timestamp: int,
+    from_offset: int,
+    read_at: Callable[[int, int], Buffer] | None = None,
 ) -> Iterator[BatchPlace]:
     """Yield the batches at or after `start` that may hold a record as late as `timestamp`.
 
     Only batches that reach `from_offset` and whose header says a timestamp >= `timestamp` come.
+
+    Args:
+        read_at: reads the file in place of its own.
     """
     unpack_from = _FOR_TIMESTAMP.unpack_from
     position = start
+    read_at = read_at or file.read_at
     while position + HEADER_BYTES <= end:
-        header = file.read_at(position, HEADER_BYTES)
+        header = read_at(position, HEADER_BYTES)
         if len(header) < HEADER_BYTES:
             raise corrupt(file, position, "the file ends inside a batch header")
         base_offset, length, magic, last_delta, max_timestamp = unpack_from(header, 0)

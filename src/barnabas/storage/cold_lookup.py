@@ -8,31 +8,42 @@ cheap, and keeps no half-done state that a truncation or a deletion could make w
 Opening a file may still wait for its directory entry and inode; no call of the system opens without.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 from barnabas.base.cold_reads import ColdReadError
 from barnabas.base.disk import Buffer, Disk
-from barnabas.base.hints import Final
+from barnabas.base.hints import TYPE_CHECKING, Final
 from barnabas.base.region import LeasedFile
 from barnabas.protocol.record_batch import HEADER_BYTES
+
+if TYPE_CHECKING:
+    from barnabas.storage.segment import LogSegment
 
 SCAN_BYTES: Final = 64 * 1024
 """What is brought in for a scan of batch headers: many times `index.interval.bytes`, and the beginning of
 what will be sent."""
 
+RANGES_MAX: Final = 64
+"""Files that are held open at once for one look-up."""
 
-def try_read_at(leased: LeasedFile, end: int, position: int, length: int) -> Buffer:
+
+def try_read_at(
+    leased: LeasedFile, end: int, position: int, length: int, *, scan_bytes: int = SCAN_BYTES
+) -> Buffer:
     """As a file's `read_at`.
 
     Args:
         end: bytes of the file that may be brought in.
+        scan_bytes: how many are, at least, when those asked for are not in memory.
 
     Raises:
         ColdReadError: instead of waiting.
     """
     data = leased.file.try_read_at(position, length)
     if data is None:
-        raise ColdReadError(leased, position, max(length, min(SCAN_BYTES, end - position)))
+        raise ColdReadError(leased, position, max(length, min(scan_bytes, end - position)))
     return data
 
 
@@ -55,6 +66,25 @@ def require_files(disk: Disk, paths: Iterable[str]) -> None:
                 cold = found if cold is None else cold.joined(found)
         finally:
             leased.release()
+    if cold is not None:
+        raise cold
+
+
+def require_max_timestamps(segments: Iterable[LogSegment]) -> None:
+    """Check that the largest timestamp of segments is known, or can be read.
+
+    Raises:
+        ColdReadError: instead of waiting; of several segments at once.
+    """
+    cold: ColdReadError | None = None
+    for segment in segments:
+        if not segment.knows_max_timestamp:
+            try:
+                segment.require_indexes()
+            except ColdReadError as met:
+                cold = met if cold is None else cold.joined(met)
+                if len(cold.ranges) >= RANGES_MAX:
+                    break
     if cold is not None:
         raise cold
 

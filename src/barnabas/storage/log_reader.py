@@ -198,19 +198,22 @@ class LogReader:
             f"offset {offset} of {self.name}, which holds {self.log_start_offset} to {self.log_end_offset}",
         )
 
-    def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
+    def offset_for_timestamp(self, timestamp: int, scan_bytes: int | None = None) -> TimestampOffset | None:
         """Answer ListOffsets by time: the first record at or after `timestamp`, or a special time.
 
         Args:
             timestamp: milliseconds, or -1 latest, -2 earliest, -3 the largest timestamp (KIP-734), -4
                 earliest local, -5 latest tiered, -6 earliest pending upload; the last two are at -1 here.
+            scan_bytes: how much is to be brought in where the search meets what is not in memory; None waits
+                for the disk (F44).
 
         Raises:
+            ColdReadError: it may not wait, and would.
             ApiError: KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE; UNSUPPORTED_VERSION for other negative times.
         """
         self.directory.check()
         try:
-            return find_offset_for_timestamp(self, timestamp)
+            return find_offset_for_timestamp(self, timestamp, scan_bytes)
         except OSError as error:
             raise self.directory.failed(error, f"reading {self.name}") from error
 

@@ -264,6 +264,11 @@ class LogSegment:
         return self._max_timestamp
 
     @property
+    def knows_max_timestamp(self) -> bool:
+        """Whether `max_timestamp` is known without a look at the time index."""
+        return self._max_timestamp is not None
+
+    @property
     def max_timestamp_offset(self) -> int:
         """Last offset of the batch that holds `max_timestamp`."""
         assert self.max_timestamp >= NO_TIMESTAMP
@@ -353,13 +358,11 @@ class LogSegment:
             positions = self._recent_positions
             position = positions[at]
             return position, (positions[at + 1] if at + 1 < len(recent) else self.size) - position
-        if not may_wait and self._offset_index is None:
-            paths = self.path(INDEX_SUFFIX), self.path(TIME_INDEX_SUFFIX)
-            cold_lookup.require_indexes(self._disk, *paths, self.leased, self.size)
+        if not may_wait:
+            self.require_indexes()
         _, start = self.offset_index.lookup(offset)
-        leased = self.leased
-        file = leased.file
-        read_at = file.read_at if may_wait else partial(cold_lookup.try_read_at, leased, self.size)
+        file = self.leased.file
+        read_at = file.read_at if may_wait else partial(cold_lookup.try_read_at, self.leased, self.size)
         try:
             place = batch_scan.find_offset(file, start, self.size, offset, read_at)
         except ApiError:
@@ -369,6 +372,13 @@ class LogSegment:
             _, start = self.offset_index.lookup(offset)
             place = batch_scan.find_offset(file, start, self.size, offset)
         return None if place is None else (place.position, place.size)
+
+    def require_indexes(self) -> None:
+        """Raise ColdReadError when loading the offset and time index would wait for the disk (F44)."""
+        if self._offset_index is None:
+            cold_lookup.require_indexes(
+                self._disk, self.path(INDEX_SUFFIX), self.path(TIME_INDEX_SUFFIX), self.leased, self.size
+            )
 
     def require_transaction_index(self) -> None:
         """Raise ColdReadError when loading the transaction index would wait for the disk (F44)."""
@@ -432,18 +442,13 @@ class LogSegment:
 
         The cut is synced: old batches that came back behind new ones would pass every check.
         """
-        offset_index, time_index, transaction_index = (
-            self.offset_index,
-            self.time_index,
-            self.transaction_index,
-        )
+        indexes = self.offset_index, self.time_index, self.transaction_index
         file = self.leased.file
         file.truncate(position)
         file.sync()
         self.size = position
-        offset_index.truncate_to(offset)
-        time_index.truncate_to(offset)
-        transaction_index.truncate_to(offset)
+        for index in indexes:
+            index.truncate_to(offset)
         self._max_timestamp, self._max_timestamp_offset = self._scan_max_timestamp()
         self.bytes_since_index_entry = 0
         if position == 0:

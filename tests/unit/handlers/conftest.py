@@ -61,9 +61,9 @@ class FakeReplicas:
         self.calls.append(("append", asked))
         asked["respond"](self.append_outcome)
 
-    def list_offsets(self, params: Any, partitions: Any) -> list[Any]:
+    def list_offsets(self, params: Any, partitions: Any, respond: Any, owner: Any = None) -> None:
         self.calls.append(("list_offsets", (params, list(partitions))))
-        return self.list_offsets_results
+        respond(self.list_offsets_results)
 
     def compression_type(self, topic: str, partition: int) -> str:
         return self.compression
