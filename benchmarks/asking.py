@@ -218,6 +218,10 @@ class Asker:
             raise AnsweredError(f"Produce v{version}: error {found.error_code}")
         return int(found.base_offset)
 
+    def end_offset(self, topic: Topic) -> int:
+        """Return where partition 0 ends."""
+        return self.wire.end_offset(topic.name)
+
     def fill(self, topic: Topic, total_bytes: int, batch_bytes: int) -> None:
         """Append batches of one random record each until about so many bytes are written."""
         records = batch(batch_bytes - 100)

@@ -132,12 +132,11 @@ class Comparison:
         turn = Turn(
             server=server, folder=self._folder, scale=self._scale, number=number, kept=kept[server.name]
         )
-        if workload.lifetime is Lifetime.NONE:
-            figures = case.run(turn)
-        else:
-            meter = Meter(server.pid, time.monotonic())
-            found = case.run(turn)
-            figures = derived(found, meter.stop(time.monotonic()))
+        starts_itself = workload.lifetime is Lifetime.NONE
+        meter = Meter(None if starts_itself else server.pid, time.monotonic())
+        found = case.run(turn)
+        use = meter.stop(time.monotonic())
+        figures = {**found, "foreign_share": use.foreign_share} if starts_itself else derived(found, use)
         if number == WARM_UP:
             return
         self._writer.add(

@@ -32,7 +32,8 @@ METRICS: dict[str, Metric] = {
     "first_us": Metric(label="first answer, p50", unit="us"),
     "last_us": Metric(label="last answer, p50", unit="us"),
     "last_max_us": Metric(label="last answer, longest", unit="us"),
-    "bytes_each": Metric(label="memory", unit="bytes each"),
+    "bytes_each": Metric(label="memory per parked fetch", unit="bytes"),
+    "connection_bytes_each": Metric(label="per idle connection", unit="bytes"),
     "start_s": Metric(label="start", unit="s"),
     "stop_s": Metric(label="stop", unit="s"),
     "seconds": Metric(label="time", unit="s"),
@@ -40,7 +41,7 @@ METRICS: dict[str, Metric] = {
     "resident_mb": Metric(label="memory at rest", unit="MB"),
     "peak_mb": Metric(label="peak memory", unit="MB"),
     "reader_megabytes_per_second": Metric(label="cold reader", unit="MB/s", more_is_better=True),
-    "cached_share": Metric(label="in the page cache before", unit=""),
+    "cached_share": Metric(label="share in the page cache before", unit=""),
     "answer_kb": Metric(label="answer", unit="KB"),
 }
 

@@ -113,12 +113,13 @@ class Meter:
     """Measures one server from its making to stop().
 
     Args:
-        pid: the server's first process.
+        pid: the server's first process; None when servers start and end meanwhile: as children of this process
+            they are not taken for others once they have ended, and what they used is not told.
         now_s: a monotonic clock.
     """
 
-    def __init__(self, pid: int, now_s: float) -> None:
-        self._pids = tree(pid)
+    def __init__(self, pid: int | None, now_s: float) -> None:
+        self._pids = [] if pid is None else tree(pid)
         reset_peak(self._pids)
         self._began_s = now_s
         self._server_s = cpu_s(self._pids)
