@@ -34,6 +34,10 @@ class Asking:
         _, offset = frames.decode_response_header(answer, spec.key, version)
         return spec.response.decode(answer, version, offset)
 
+    def read_to_end(self) -> bytes:
+        """Return what comes until the broker hangs up."""
+        return self._stream.read()
+
     def ask(self, request: messages.Message, version: int) -> messages.Message:
         self.send(request, version)
         return self.receive(type(request), version)
@@ -47,12 +51,12 @@ class Asking:
         response = self.ask(messages.DeleteTopicsRequest(topic_names=[name]), 3)
         assert response.responses[0].error_code == 0
 
-    def produce(self, topic: str, values: list[bytes]) -> int:
-        """Append one batch to partition 0; return the error code."""
+    def produce(self, topic: str, values: list[bytes], *, partition: int = 0) -> int:
+        """Append one batch to a partition; return the error code."""
         builder = BatchBuilder()
         for value in values:
             builder.append(timestamp=1_700_000_000_000, key=None, value=value)
-        data = messages.ProduceRequestPartitionProduceData(index=0, records=bytes(builder.build()))
+        data = messages.ProduceRequestPartitionProduceData(index=partition, records=bytes(builder.build()))
         topic_data = messages.ProduceRequestTopicProduceData(name=topic, partition_data=[data])
         request = messages.ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=[topic_data])
         return self.ask(request, 9).responses[0].partition_responses[0].error_code
