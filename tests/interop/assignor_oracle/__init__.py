@@ -1,0 +1,1 @@
+"""Apache Kafka's own assignors and its hash of topics, asked the same questions as ours."""
