@@ -82,7 +82,8 @@ def _take_out_unknown(context: RequestContext, request: messages.OffsetCommitReq
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
             )
         )
-    if failed:
+    if not all(topic.partitions for topic in request.topics):
+        # What has failed, and topics that came without partitions: they are not answered.
         request.topics = [topic for topic in request.topics if topic.partitions]
     return failed
 

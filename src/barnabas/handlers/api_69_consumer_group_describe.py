@@ -12,6 +12,7 @@ Versions
 from __future__ import annotations
 
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.coordinator.group_shard import GroupShard
 from barnabas.handlers.api_68_consumer_group_heartbeat import check_enabled
 from barnabas.handlers.gathered_groups import GROUP_OPERATIONS, ask_all
 from barnabas.handlers.request import RequestContext
@@ -32,10 +33,15 @@ def handle(context: RequestContext, request: messages.ConsumerGroupDescribeReque
                     group.authorized_operations = GROUP_OPERATIONS
         context.respond(messages.ConsumerGroupDescribeResponse(groups=described))
 
+    def describe(group_id: str, shard: GroupShard) -> _Group:
+        if not group_id:
+            raise ApiError(ErrorCode.INVALID_GROUP_ID)
+        return shard.consumers.describe([group_id])[0]
+
     ask_all(
         request.group_ids,
         lambda group_id, answer, failed: groups.read(
-            group_id, lambda shard, _: shard.consumers.describe([group_id])[0], answer, failed
+            group_id, lambda shard, _: describe(group_id, shard), answer, failed
         ),
         _failed,
         done,

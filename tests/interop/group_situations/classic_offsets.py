@@ -44,9 +44,8 @@ def committed_again(talk: Talk) -> None:
 
 
 @situations.in_steps(ALL)
-def a_partition_twice_in_one_commit(talk: Talk) -> None:
-    request_offsets = {"six": {0: 10, 1: 11}}
-    talk.commit("a", NOBODY, request_offsets)
+def nothing_in_a_commit(talk: Talk) -> None:
+    talk.commit("a", NOBODY, {"six": {0: 10, 1: 11}})
     talk.commit("a", NOBODY, {})
     talk.commit("a", NOBODY, {"six": {}})
     talk.fetch("a", {"six": [0, 1]})

@@ -1,0 +1,83 @@
+"""The same conversations about groups with Barnabas and with Apache Kafka: equal field by field.
+
+What may differ is listed with its reason in group_situations/differences.py. Both brokers are asked at the
+same time, since much of it is waiting. That the record which tests/golden compares with is still what Apache
+Kafka says is checked here, too; tools/record_group_answers.py makes it anew.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.interop.group_situations.differences import ALLOWED, unexplained
+from tests.interop.group_situations.play import (
+    SITUATIONS,
+    play_all,
+    running_barnabas,
+    running_kafka,
+    step_names,
+)
+from tests.interop.group_situations.recorded import Told, load
+
+pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(400)]
+
+SITUATIONS_MIN = 150
+REQUESTS_MIN = 3000
+SHOWN_MAX = 20
+
+Both = tuple[dict[str, Told], dict[str, Told]]
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    """Apache Kafka's answers and ours by situation and step."""
+    directory = tmp_path_factory.mktemp("group-oracle")
+    with (
+        running_kafka(directory / "kafka") as theirs,
+        running_barnabas(directory / "barnabas") as ours,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        left, right = (_whole(played) for played in threads.map(play_all, (theirs.port, ours.port)))
+        yield left, right
+
+
+def _whole(played: dict[str, Told | Exception]) -> dict[str, Told]:
+    broken = {name: repr(told) for name, told in played.items() if isinstance(told, Exception)}
+    assert not broken
+    return {name: told for name, told in played.items() if isinstance(told, Told)}
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_barnabas_answers_as_apache_kafka_does(name: str, both: Both) -> None:
+    theirs, ours = both
+    wrong = [
+        f"{step_name}: {line}"
+        for step_name in step_names([name])
+        for line in unexplained(name, theirs[step_name], ours[step_name])
+    ]
+    assert not wrong, f"{len(wrong)} differences:\n" + "\n".join(wrong[:SHOWN_MAX])
+
+
+def test_the_record_is_what_apache_kafka_says(both: Both) -> None:
+    recorded = load()
+    changed = {name: unexplained(name, recorded[name], told, allowed=()) for name, told in both[0].items()}
+    assert not {name: lines for name, lines in changed.items() if lines}
+
+
+def test_there_are_situations_enough(both: Both) -> None:
+    assert len(SITUATIONS) >= SITUATIONS_MIN
+    assert sum(map(len, both[0].values())) >= REQUESTS_MIN
+
+
+def test_no_allowed_difference_is_left_over(both: Both) -> None:
+    theirs, ours = both
+    unused = []
+    for rule in ALLOWED:
+        others = tuple(other for other in ALLOWED if other is not rule)
+        if not any(
+            unexplained(name.rsplit(", step ", 1)[0], told, ours[name], allowed=others)
+            for name, told in theirs.items()
+        ):
+            unused.append(rule.reason)
+    assert not unused
