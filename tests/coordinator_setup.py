@@ -1,6 +1,6 @@
 """The group coordinator over real logs on a disk in memory; time and metadata are in the test's hand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,21 +23,39 @@ class Groups:
 
     Args:
         config: of all groups.
+        logs: what the topic's partitions hold already; empty ones by default.
     """
 
-    def __init__(self, config: GroupConfig | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        config: GroupConfig | None = None,
+        *,
+        logs: Sequence[bytes] = (b"",) * PARTITIONS,
+        **options: Any,
+    ) -> None:
         self.broker = Broker(partitions=0)
+        self.partitions = len(logs)
+        for number, content in enumerate(logs):
+            if content:
+                self._lay(f"/data/{OFFSETS_TOPIC}-{number}", content)
         self.config = config or GroupConfig()
         self.options = options
-        self.broker.create(OFFSETS_TOPIC, OFFSETS_TOPIC_ID, PARTITIONS)
+        self.broker.create(OFFSETS_TOPIC, OFFSETS_TOPIC_ID, self.partitions)
         self.broker.settle()
         self.restart()
+
+    def _lay(self, directory: str, content: bytes) -> None:
+        disk = self.broker.logs.disk
+        disk.make_dirs(directory)
+        file = disk.open(f"{directory}/{0:020}.log", create=True)
+        file.write_at(0, [content])
+        file.close()
 
     def restart(self) -> None:
         broker = self.broker
         controller: Any = SimpleNamespace(image=broker.image, metadata_offset=0)
         self.coordinator = GroupCoordinator(
-            config=RuntimeConfig(topic=OFFSETS_TOPIC, partition_count=PARTITIONS, **self.options),
+            config=RuntimeConfig(topic=OFFSETS_TOPIC, partition_count=self.partitions, **self.options),
             topic=TopicCreation(name=OFFSETS_TOPIC),
             config_of=lambda group_id: self.config,
             controller=controller,
