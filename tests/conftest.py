@@ -31,6 +31,7 @@ def worker_group(path: Path) -> str | None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="full-size runs too")
+    parser.addoption("--rewrite-transcripts", action="store_true", help="write tests/transcripts anew")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -28,7 +28,7 @@ def assign_range(
     assignment: dict[str, Partitions] = {}
     for member_id in ordered:
         mine = {}
-        for topic_id in members[member_id].topic_ids:
+        for topic_id in sorted(members[member_id].topic_ids):  # the same answer from run to run
             share, extra = divmod(partition_counts[topic_id], subscribers[topic_id])
             before = dealt[topic_id]
             dealt[topic_id] = before + 1
