@@ -180,12 +180,10 @@ class ClassicJoins:
         self, group: ClassicGroup, member: ClassicMember, member_id: str, attempt: JoinAttempt
     ) -> ClassicMember:
         """Let a new incarnation take a static member's place; the old one's requests are fenced."""
-        sessions = self._rebalances.sessions
-        sessions.stop(group, member)
+        self._rebalances.sessions.stop(group, member)  # it waits to join now, which has no deadline
         fence(group, member)
         member = group.replace_static(member.member_id, member_id)
         self._update(group, member, attempt)
-        sessions.restart(group, member)
         return member
 
     def _replace_quietly(

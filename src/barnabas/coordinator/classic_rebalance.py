@@ -182,6 +182,7 @@ class ClassicRebalances:
 
     def _emptied(self, group: ClassicGroup, error: ApiError | None) -> None:
         if error is None:
+            _log.info("group %r: generation %d is empty", group.group_id, group.generation_id)
             return
         _log.warning("group %r could not be written as empty: %s", group.group_id, error)
         self._context.timers.schedule(

@@ -148,3 +148,18 @@ def test_statistics_count_groups_members_and_rebalances(driver: ClassicDriver) -
     statistics = driver.classic.statistics()
     assert statistics.groups[ClassicGroupState.EMPTY] == 1
     assert (statistics.members, statistics.rebalances, statistics.completed_rebalances) == (0, 2, 1)
+
+
+def test_a_rebalance_before_the_assignment_starts_from_nothing(driver: ClassicDriver) -> None:
+    leader, follower = driver.stable(2)
+    driver.join(leader)
+    driver.join(follower)
+    assert driver.group.pending_sync == {leader, follower}
+    assert driver.member(leader).assignment == b"0", "it owns that until it is assigned anew"
+    waiting = len(driver.timers)
+    driver.join_new()
+    assert driver.group.state is ClassicGroupState.PREPARING_REBALANCE
+    assert driver.group.pending_sync == set()
+    assert driver.member(leader).assignment == b""
+    # The one for SyncGroups is gone, those of the rebalance and the newcomer are there.
+    assert len(driver.timers) == waiting - 1 + 2
