@@ -1,4 +1,4 @@
-"""kill -9 while groups commit offsets, again and again: what was acknowledged is there, nothing is made up."""
+"""kill -9 while groups commit, again and again: what was acknowledged is there, and nothing is made up."""
 
 import os
 import random
