@@ -163,7 +163,11 @@ class GroupCoordinator:
         self._runtime.partitions_changed()
         now_ms = self._clock.wall_ms()
         for shard in self._runtime.active_shards():
-            shard.metadata_changed(delta, now_ms)
+            try:
+                shard.metadata_changed(delta, now_ms)
+            except Exception:
+                # A fault of ours, which must not keep the change from others.
+                _log.exception("partition %d could not follow a change of the metadata", shard.partition)
 
     def partitions_changed(self) -> None:
         """A log directory failed: its groups have no coordinator any more."""

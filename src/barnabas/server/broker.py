@@ -113,6 +113,7 @@ class Broker:
         self._log_configs: LogConfigs
         self._controller: Controller
         self._replicas: ReplicaManager
+        self._groups: GroupCoordinator | None = None
 
     def _make_cold_reads(self) -> ColdReads | None:
         threads = self._settings.integer("cold.read.threads")
@@ -278,7 +279,7 @@ class Broker:
     def _make_groups(self) -> GroupCoordinator:
         from barnabas.server.groups import make_group_coordinator  # noqa: PLC0415
 
-        return make_group_coordinator(
+        self._groups = make_group_coordinator(
             self._settings,
             current_settings=self._dynamic.current,
             controller=self._controller,
@@ -288,14 +289,14 @@ class Broker:
             wheel=self._wheel,
             call_soon=self._reactor.call_soon,
         )
+        return self._groups
 
     def _load_groups(self) -> None:
         self._dispatcher.services.groups.load_all()
 
     def _stop_groups(self) -> None:
-        groups = self._dispatcher.services.made_groups
-        if groups is not None:
-            groups.stop()
+        if self._groups is not None:
+            self._groups.stop()
 
     def _listen_locally(self) -> None:
         """Let tools on this machine ask; a broker that they cannot ask serves its clients all the same."""
@@ -362,9 +363,8 @@ class Broker:
         self._dynamic.changed(delta, self._reactor.call_soon)
         if delta.partitions_changed:
             self._tell_directories(delta.partitions_changed)
-        groups = self._dispatcher.services.made_groups
-        if groups is not None:
-            groups.metadata_changed(delta)
+        if self._groups is not None:
+            self._groups.metadata_changed(delta)
 
     def _tell_directories(self, partitions: Iterable[tuple[bytes, int]]) -> None:
         placed = dict(self._placed(partitions)) if len(self._directory_ids) > 1 else {}
@@ -385,9 +385,8 @@ class Broker:
 
     def _directory_failed(self, directory: LogDirectory) -> None:
         self._replicas.log_directory_failed(directory)
-        groups = self._dispatcher.services.made_groups
-        if groups is not None:
-            groups.partitions_changed()
+        if self._groups is not None:
+            self._groups.partitions_changed()
 
     # Chores --------------------------------------------------------------------------------------
 
