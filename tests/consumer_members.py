@@ -45,8 +45,10 @@ class Members:
         return group
 
     def ask(self, request: Message, version: int, client_id: str = "client") -> Any:
-        """Return the answer to any request; it must come at once."""
+        """Return the answer to any request; it must come at once, or when what waits for nothing fires."""
         self.host.send(self._connection, request, version, client_id)
+        if not self._connection.answers:
+            self.host.advance_ms(0)
         name, response = self._connection.answers.popleft()
         assert not self._connection.answers, name
         return response
