@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from struct import Struct, error
 
+from barnabas.base.disk import Buffer
 from barnabas.base.hints import Final
 from barnabas.base.uuids import NULL_UUID
 from barnabas.coordinator.offset_commits import VALUE_VERSION
@@ -16,6 +17,7 @@ from barnabas.coordinator.record_codec import RecordCodec
 from barnabas.protocol import messages
 
 _KEY_TYPE: Final = 1
+_KEY_TYPE_BYTES: Final = b"\x00\x01"
 _TYPE_AND_LENGTH: Final = Struct(">hh")
 _LENGTH: Final = Struct(">h")
 _PARTITION: Final = Struct(">i")
@@ -23,6 +25,7 @@ _VALUE_HEAD: Final = Struct(">hqib")  # version, offset, leader epoch, compact l
 _TIMESTAMP: Final = Struct(">q")
 _NO_TAGS: Final = b"\x00"
 _TOPIC_ID_TAG: Final = b"\x01\x00\x10"  # one tagged field, tag 0, 16 bytes
+_TAGGED_BYTES: Final = 19
 
 _SHORT_METADATA_MAX: Final = 126
 """Bytes of metadata whose compact length is a single byte."""
@@ -50,6 +53,14 @@ class GroupRecordCodec(RecordCodec):
             if encoded is not None:
                 return encoded
         return super().encode(record)
+
+    def decode(self, key: Buffer | None, value: Buffer | None) -> CoordinatorRecord:
+        """Return a record; raises as `RecordCodec.decode`."""
+        if isinstance(key, bytes) and isinstance(value, bytes) and key[:2] == _KEY_TYPE_BYTES:
+            decoded = _decode_offset_commit(key, value)
+            if decoded is not None:
+                return decoded
+        return super().decode(key, value)
 
 
 def _encode_offset_commit(
@@ -83,4 +94,43 @@ def _encode_offset_commit(
             ),
         )
     except error:
+        return None
+
+
+def _decode_offset_commit(key: bytes, value: bytes) -> CoordinatorRecord | None:
+    """Return a commit of version 4; None for what is not usual, or damaged: the generated decoders tell."""
+    try:
+        (group_length,) = _LENGTH.unpack_from(key, 2)
+        topic_at = 4 + group_length
+        (topic_length,) = _LENGTH.unpack_from(key, topic_at)
+        partition_at = topic_at + 2 + topic_length
+        version, offset, leader_epoch, metadata_length = _VALUE_HEAD.unpack_from(value)
+        timestamp_at = _VALUE_HEAD.size + metadata_length - 1
+        tags_at = timestamp_at + 8
+        tags = value[tags_at:]
+        if (
+            version != VALUE_VERSION
+            or group_length < 0
+            or topic_length < 0
+            or metadata_length < 1
+            or partition_at + 4 != len(key)
+            or not (tags == _NO_TAGS or (len(tags) == _TAGGED_BYTES and tags[:3] == _TOPIC_ID_TAG))
+        ):
+            return None
+        return CoordinatorRecord(
+            messages.OffsetCommitKey(
+                group=key[4:topic_at].decode(),
+                topic=key[topic_at + 2 : partition_at].decode(),
+                partition=_PARTITION.unpack_from(key, partition_at)[0],
+            ),
+            messages.OffsetCommitValue(
+                offset=offset,
+                leader_epoch=leader_epoch,
+                metadata=value[_VALUE_HEAD.size : timestamp_at].decode(),
+                commit_timestamp=_TIMESTAMP.unpack_from(value, timestamp_at)[0],
+                topic_id=NULL_UUID if tags == _NO_TAGS else tags[3:],
+            ),
+            VALUE_VERSION,
+        )
+    except (error, UnicodeDecodeError):
         return None

@@ -33,11 +33,12 @@ class RecordCodec:
         file: the catalogue's, `group_records` for example.
     """
 
-    __slots__ = ("_keys", "_values")
+    __slots__ = ("_classes", "_keys", "_values")
 
     def __init__(self, file: str) -> None:
         self._keys: Mapping[int, type[Message]] = RecordTypes("coordinator-key", file)
         self._values: Mapping[int, type[Message]] = RecordTypes("coordinator-value", file)
+        self._classes: dict[int, tuple[type[Message], type[Message]]] = {}
 
     def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
         """Return key and value.
@@ -65,13 +66,17 @@ class RecordCodec:
         record_type = _INT16.unpack_from(key)[0]
         if record_type not in self._keys:
             raise UnknownRecordError(f"record type {record_type}")
-        decoded_key = self._keys[record_type].decode(key, 0, _INT16.size)
+        key_class, value_class = self._classes.get(record_type) or self._classes_of(record_type)
+        decoded_key = key_class.decode(key, 0, _INT16.size)
         if value is None:
             return CoordinatorRecord(decoded_key, None)
         if len(value) < _INT16.size:
             raise DecodeError(f"coordinator record with a value of {len(value)} bytes")
         version = _INT16.unpack_from(value)[0]
-        value_class = self._values[record_type]
         if version not in value_class.valid_versions:
             raise UnknownRecordError(f"version {version} of {value_class.__name__}")
         return CoordinatorRecord(decoded_key, value_class.decode(value, version, _INT16.size), version)
+
+    def _classes_of(self, record_type: int) -> tuple[type[Message], type[Message]]:
+        found = self._classes[record_type] = (self._keys[record_type], self._values[record_type])
+        return found

@@ -44,6 +44,30 @@ def test_the_short_way_writes_what_the_generated_encoders_write(
     encoded = SHORT.encode(record)
     assert encoded == GENERATED.encode(record)
     assert SHORT.decode(*encoded) == record
+    assert GENERATED.decode(*encoded) == record
+
+
+@given(st.data())
+def test_the_short_way_reads_what_the_generated_decoders_read(data: st.DataObject) -> None:
+    key = messages.OffsetCommitKey(group="group", topic="topic", partition=3)
+    value = messages.OffsetCommitValue(
+        offset=1, leader_epoch=2, metadata="metadata", commit_timestamp=4, topic_id=bytes(range(16))
+    )
+    both = [bytearray(part or b"") for part in GENERATED.encode(CoordinatorRecord(key, value, 4))]
+    changed = data.draw(st.sampled_from(both))
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(changed) - 1))
+        if data.draw(st.booleans()):
+            changed[place] = data.draw(st.integers(0, 255))
+        else:
+            changed[place:place] = data.draw(st.binary(max_size=3))
+    told: list[object] = []
+    for codec in (GENERATED, SHORT):
+        try:
+            told.append(codec.decode(bytes(both[0]), bytes(both[1])))
+        except DecodeError as error:
+            told.append((type(error), str(error)))
+    assert told[0] == told[1]
 
 
 def test_what_does_not_fit_is_refused() -> None:
