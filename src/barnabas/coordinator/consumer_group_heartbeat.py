@@ -154,28 +154,33 @@ def replace_static_member(
 
 def _changed(before: ConsumerGroupMember, client: GroupClient, request: Request) -> ConsumerGroupMember:
     """Return the member with what the request says; the same one when that is nothing new."""
-    names = request.subscribed_topic_names
-    changed = replace(
+    names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
+    timeout_ms = request.rebalance_timeout_ms
+    # Nearly all heartbeats say nothing: those make no second member to compare.
+    if (
+        request.instance_id in (None, before.instance_id)
+        and request.rack_id in (None, before.rack_id)
+        and timeout_ms in (-1, before.rebalance_timeout_ms)
+        and request.server_assignor in (None, before.server_assignor)
+        and (names is None or before.subscribed_topic_names == frozenset(names))
+        and regex in (None, before.subscribed_topic_regex)
+        and client.client_id == before.client_id
+        and client.host == before.client_host
+        and before.classic is None
+    ):
+        return before
+    return replace(
         before,
         instance_id=_or(request.instance_id, before.instance_id),
         rack_id=_or(request.rack_id, before.rack_id),
-        rebalance_timeout_ms=(
-            before.rebalance_timeout_ms
-            if request.rebalance_timeout_ms == -1
-            else request.rebalance_timeout_ms
-        ),
+        rebalance_timeout_ms=before.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
         server_assignor=_or(request.server_assignor, before.server_assignor),
         subscribed_topic_names=before.subscribed_topic_names if names is None else frozenset(names),
-        subscribed_topic_regex=(
-            before.subscribed_topic_regex
-            if request.subscribed_topic_regex is None
-            else request.subscribed_topic_regex
-        ),
+        subscribed_topic_regex=before.subscribed_topic_regex if regex is None else regex,
         client_id=client.client_id,
         client_host=client.host,
         classic=None,
     )
-    return before if changed == before else changed
 
 
 def _or(text: str | None, otherwise: str | None) -> str | None:

@@ -55,12 +55,12 @@ class ConsumerGroupUpdate:
         self.member = member
         self.records = made
         self.group_epoch = group.group_epoch
-        self._is_homogeneous = group.is_homogeneous
+        self._is_homogeneous: bool | None = None
         self._now_ms = now_ms
 
     def note_member(self) -> bool:
         """Record who the member is, if that is new; return whether it names other topics than before."""
-        if self.member == self.before:
+        if self.member is self.before or self.member == self.before:
             return False
         self.records.append(records.member_record(self.group.group_id, self.member))
         return self.member.subscribed_topic_names != self.before.subscribed_topic_names
@@ -165,7 +165,10 @@ class ConsumerGroupUpdate:
         counts = {topic_id: len(core.context.image.topics_by_id[topic_id].partitions) for topic_id in wanted}
         name = self._assignor_name()
         started_us = core.context.clock.monotonic_us()
-        targets = ASSIGNORS[name](specs, self._is_homogeneous, counts)
+        is_homogeneous = self._is_homogeneous
+        if is_homogeneous is None:
+            is_homogeneous = self.group.is_homogeneous
+        targets = ASSIGNORS[name](specs, is_homogeneous, counts)
         _log.debug(
             "group %s: targets for epoch %d by %s in %d us",
             self.group.group_id,
