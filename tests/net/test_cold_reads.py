@@ -48,6 +48,8 @@ def evict(broker: BarnabasBroker) -> None:
     """Push the partition's files out of memory, indexes and all; skip where they stay."""
     cache = PageCache()
     for path in (broker.data_dir / f"{TOPIC}-0").iterdir():
+        if path.suffix == ".tmp":  # on its way to another name
+            continue
         with path.open("rb") as file:
             os.fsync(file.fileno())
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
