@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.hints import cast
 from barnabas.base.logger import Logger
 from barnabas.handlers.brokers import NamedLeaders
 from barnabas.handlers.fetch_partitions import PartitionKey, asked_partitions, sort_out
@@ -42,6 +43,7 @@ from barnabas.replica.fetch import (
     bounded_limits,
     fetch_isolation,
 )
+from barnabas.replica.session_partitions import SessionPartitions
 
 _log = Logger(__name__)
 
@@ -93,7 +95,7 @@ def handle(context: RequestContext, request: messages.FetchRequest) -> messages.
         raise ApiError(ErrorCode.INVALID_REQUEST, f"unknown isolation level {request.isolation_level}")
     respond: Callable[[FetchOutcome], None] = fetch.respond
     if context.log_entry is not None:
-        respond = context.log_entry.telling(fetch.readable, respond)
+        respond = context.log_entry.telling(respond)
     context.services.replicas.fetch(params, fetch.readable, respond, context.connection)
     return None
 
@@ -149,7 +151,7 @@ class _SessionlessFetch:
 
     __slots__ = ("context", "failed", "from_follower", "readable")
 
-    readable: Sequence[FetchPartition]
+    readable: Sequence[FetchPartition] | SessionPartitions
     failed: Sequence[tuple[FetchPartition, ErrorCode]]
 
     def __init__(self, context: RequestContext, params: FetchParams, asked: Iterable[FetchPartition]) -> None:
@@ -166,7 +168,7 @@ class _SessionlessFetch:
         """Send what was read; called by the replica layer, at once or after a wait."""
         if self.context.api_version < FIRST_WITH_ZSTD:
             self._downgrade(outcome)
-        self._send(self.readable, outcome.results, INVALID_SESSION_ID)
+        self._send(outcome.partitions, outcome.results, INVALID_SESSION_ID)
 
     def respond_throttled(self, outcome: FetchOutcome, throttle_time_ms: int) -> None:
         """Send that the client is over its quota, instead of what was read (F39)."""
@@ -248,7 +250,7 @@ class _SessionlessFetch:
                 if result.error_code == ErrorCode.KAFKA_STORAGE_ERROR:
                     result.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
         replicas = self.context.services.replicas
-        for partition, result in zip(self.readable, outcome.results, strict=True):
+        for partition, result in zip(outcome.partitions, outcome.results, strict=True):
             if result.error_code == ErrorCode.NONE and (
                 replicas.compression_type(partition.topic, partition.partition) == "zstd"
             ):
@@ -293,17 +295,20 @@ class _OpeningFetch(_SessionlessFetch):
 
 
 class _IncrementalFetch(_SessionlessFetch):
-    """A fetch that continues a session: it reads all the session's partitions and tells the news."""
+    """A fetch that continues a session: it reads what may have changed and tells the news."""
 
     __slots__ = ("_epoch", "_session")
 
-    readable: Sequence[CachedPartition]
+    readable: SessionPartitions
     failed: Sequence[tuple[CachedPartition, ErrorCode]]
 
     def __init__(self, context: RequestContext, params: FetchParams, session: FetchSession) -> None:
         self.context = context
         self.from_follower = params.is_from_follower
-        self.readable, self.failed = session.resolve(context.services.image, in_order=self.from_follower)
+        self.failed = session.resolve(context.services.image, in_order=self.from_follower)
+        # The request log shows all that a fetch reads.
+        session.read_by(params, all_of_them=context.log_entry is not None)
+        self.readable = session.reading
         self._session = session
         self._epoch = session.epoch
 
@@ -315,7 +320,9 @@ class _IncrementalFetch(_SessionlessFetch):
             return
         if self.context.api_version < FIRST_WITH_ZSTD:
             self._downgrade(outcome)
-        partitions, results = session.news(self.readable, outcome.results, self.failed)
+        read = cast("Sequence[CachedPartition]", outcome.partitions)
+        partitions, results = session.news(read, outcome.results, self.failed)
+        self.context.services.replicas.settle(session.reading, outcome)
         self._send(partitions, results, session.id)
 
     def respond_throttled(self, outcome: FetchOutcome, throttle_time_ms: int) -> None:

@@ -233,7 +233,8 @@ class _Explaining:
             )
             codes = [code for _, code in failed]
         else:
-            readable, missing = session.resolve(self.broker.image, in_order=params.is_from_follower)
+            missing = session.resolve(self.broker.image, in_order=params.is_from_follower)
+            readable = list(session.reading)
             codes = [code for part, code in missing if self._is_asked(part)]
         self._tell_topic(codes)
         focus = next((at for at, part in enumerate(readable) if self._is_asked(part)), None)

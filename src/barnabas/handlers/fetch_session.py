@@ -5,8 +5,8 @@ hold what has changed. Nothing here knows of slots or ids (see fetch_session_cac
 
 The partitions are the very objects that the replica layer reads: a request changes those it names in place
 and makes none. That is safe while an older fetch of the session is parked with them, since a request that
-changes them also moves the epoch, and an answer of an older epoch is replaced by an error. The list handed
-to the replica layer is never changed, only replaced.
+changes them also moves the epoch, and an answer of an older epoch is replaced by an error. Which of them a
+fetch need not read, since they are as its client knows them: replica/session_partitions.py.
 
 Rejected: what Apache Kafka does, to make the request's partitions anew from the cached ones for every fetch.
 """
@@ -21,9 +21,11 @@ from barnabas.handlers.fetch_partitions import PartitionKey, change_partition, s
 from barnabas.replica.fetch import (
     NO_PREFERRED_REPLICA,
     UNKNOWN_OFFSET,
+    FetchParams,
     FetchPartition,
     FetchPartitionResult,
 )
+from barnabas.replica.session_partitions import SessionPartition, SessionPartitions
 
 if TYPE_CHECKING:
     from barnabas.metadata.image import MetadataImage
@@ -45,7 +47,7 @@ def next_session_epoch(epoch: int) -> int:
     return 1 if epoch == EPOCH_MAX else epoch + 1
 
 
-class CachedPartition(FetchPartition):
+class CachedPartition(SessionPartition):
     """A partition as a session keeps it.
 
     Attributes:
@@ -69,7 +71,8 @@ class FetchSession:
     """What one client reads.
 
     Args:
-        partitions: in the order they are read; the session's own from here on.
+        partitions: in the order they are read; the session's own from here on. What is moved behind others
+            moves here too.
         uses_topic_ids: whether requests name topics by id (version 13 and above).
         privileged: a follower's.
         now_ms: monotonic.
@@ -77,11 +80,12 @@ class FetchSession:
     Attributes:
         epoch: that the next request has to name.
         counted_size, evictable_by_all: the cache's notes.
+        reading: those that can be read, as the replica layer reads them.
     """
 
     __slots__ = (
         "_failed",
-        "_readable",
+        "_new",
         "_resolved",
         "client_host",
         "client_id",
@@ -93,6 +97,7 @@ class FetchSession:
         "last_used_ms",
         "partitions",
         "privileged",
+        "reading",
         "uses_topic_ids",
     )
 
@@ -116,7 +121,8 @@ class FetchSession:
         self.epoch = next_session_epoch(INITIAL_EPOCH)
         self.counted_size = 0
         self.evictable_by_all = False
-        self._readable: list[CachedPartition] = []
+        self.reading = SessionPartitions()
+        self._new: list[CachedPartition] = []
         self._failed: list[tuple[CachedPartition, ErrorCode]] = []
         self._resolved: tuple[int, bool] | None = None
 
@@ -139,18 +145,19 @@ class FetchSession:
                         topic.topic, topic.topic_id, part.partition, 0, 0
                     )
                     cached.told(UNKNOWN_OFFSET, UNKNOWN_OFFSET)
-                    self._resolved = None
+                    self._new.append(cached)
+                else:
+                    self.reading.mark(cached)
                 change_partition(cached, part)
         for gone in forgotten:
             name = gone.topic_id if with_ids else gone.topic
             for index in gone.partitions:
-                if partitions.pop((name, index), None) is not None:
-                    self._resolved = None
+                dropped = partitions.pop((name, index), None)
+                if dropped is not None and not self.reading.discard(dropped):
+                    self._resolved = None  # it was not there, or not sorted out yet
 
-    def resolve(
-        self, image: MetadataImage, *, in_order: bool
-    ) -> tuple[list[CachedPartition], list[tuple[CachedPartition, ErrorCode]]]:
-        """Return what can be read, in turn, and what is not there, as the metadata has it now (F37).
+    def resolve(self, image: MetadataImage, *, in_order: bool) -> Sequence[tuple[CachedPartition, ErrorCode]]:
+        """Have `reading` hold what can be read, return what is not there, as the metadata has it now (F37).
 
         An id keeps the name it was once found under: when its topic is deleted and another of that name made,
         reading tells INCONSISTENT_TOPIC_ID, as Apache Kafka does.
@@ -159,22 +166,42 @@ class FetchSession:
             in_order: see `sort_out`.
         """
         as_of = (image.topics_version, in_order)
+        with_ids = self.uses_topic_ids
+        if self._new and self._resolved == as_of:
+            readable, failed = sort_out(self._new, image, with_ids=with_ids, in_order=in_order)
+            if failed:
+                self._resolved = None  # where they stand among others that fail, only all together tell
+            else:
+                for partition in readable:
+                    self.reading.add(partition)
         if self._resolved != as_of:
-            self._readable, self._failed = sort_out(
-                self.partitions.values(), image, with_ids=self.uses_topic_ids, in_order=in_order
+            readable, self._failed = sort_out(
+                self.partitions.values(), image, with_ids=with_ids, in_order=in_order
             )
+            self.reading.replace(readable)
             self._resolved = as_of
-        return self._readable, self._failed
+        if self._new:
+            self._new = []
+        return self._failed
+
+    def read_by(self, params: FetchParams, *, all_of_them: bool) -> None:
+        """A fetch begins: which partitions it has to read is known from here on.
+
+        Versions before 11 may read the leader only, and those before 10 hear of zstd; a follower's read has
+        effects of its own. They are few, and have everything read.
+        """
+        told_by_isolation = params.client_metadata is not None and not params.is_from_follower
+        self.reading.read_as(params.isolation if told_by_isolation and not all_of_them else None)
 
     # Answers
 
     def news(
         self,
-        readable: Sequence[CachedPartition],
+        read: Sequence[CachedPartition],
         results: Sequence[FetchPartitionResult],
         failed: Sequence[tuple[CachedPartition, ErrorCode]],
     ) -> tuple[list[CachedPartition], list[FetchPartitionResult]]:
-        """Return the readable partitions that the client must be told of, with their results (F37).
+        """Return the partitions that were read and that the client must be told of, with their results (F37).
 
         What it is told is noted. Partitions with records move behind all others, so that each gets its turn
         at the shared byte limit. Those in `failed` are told always.
@@ -182,7 +209,7 @@ class FetchSession:
         told: list[CachedPartition] = []
         told_results: list[FetchPartitionResult] = []
         moved: dict[CachedPartition, None] = {}
-        for partition, result in zip(readable, results, strict=True):
+        for partition, result in zip(read, results, strict=True):
             high_watermark = result.high_watermark
             if result.records is not None:
                 moved[partition] = None
@@ -210,9 +237,7 @@ class FetchSession:
         for partition in moved:
             key = self._key(partition)
             partitions[key] = partitions.pop(key)
-        if self._resolved is not None:
-            self._readable = [part for part in self._readable if part not in moved]
-            self._readable += moved
+            self.reading.move_behind(partition)
 
     def _key(self, partition: FetchPartition) -> PartitionKey:
         return (partition.topic_id if self.uses_topic_ids else partition.topic, partition.partition)

@@ -248,6 +248,7 @@ class _Shard:
 
     def remove(self, session: FetchSession) -> None:
         del self.sessions[session.id]
+        session.reading.close()
         self._unrank(session)
 
     def make_room(self, privileged: bool, size: int, now_ms: int) -> bool:

@@ -144,7 +144,7 @@ def _row(partition: Partition) -> list[object] | None:
         traffic.messages_in,
         traffic.bytes_in,
         traffic.bytes_out,
-        traffic.fetches,
+        partition.fetches,
         traffic.produces,
         traffic.failed_produces,
     ]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from barnabas.base.hints import TYPE_CHECKING, Any, Final
 from barnabas.base.logger import Logger
@@ -23,7 +23,7 @@ from barnabas.protocol.api_keys import ApiKey
 if TYPE_CHECKING:
     from barnabas.handlers.request import RequestContext
     from barnabas.protocol.structures import Message
-    from barnabas.replica.fetch import FetchOutcome, FetchPartition
+    from barnabas.replica.fetch import FetchOutcome
 
 LOGGER_NAME: Final = "kafka.request.logger"
 
@@ -226,12 +226,9 @@ class RequestLogEntry:
         """Take down a response that is encoded already."""
         self._response = self._as_json(response.decode(body, self._version), self._version)
 
-    def fetched(self, partitions: Sequence[FetchPartition], outcome: FetchOutcome) -> None:
-        """Take down how a fetch was answered.
-
-        Args:
-            partitions: what was read, also of a session that the request does not repeat; as the results.
-        """
+    def fetched(self, outcome: FetchOutcome) -> None:
+        """Take down what was read, also of a session that a request does not repeat, and why it was told."""
+        partitions = outcome.partitions
         shown = [
             {
                 "topic": partition.topic,
@@ -250,13 +247,11 @@ class RequestLogEntry:
             "partitions": shown,
         }
 
-    def telling(
-        self, partitions: Sequence[FetchPartition], respond: Callable[[FetchOutcome], None]
-    ) -> Callable[[FetchOutcome], None]:
+    def telling(self, respond: Callable[[FetchOutcome], None]) -> Callable[[FetchOutcome], None]:
         """Return `respond` with `fetched` before it."""
 
         def told(outcome: FetchOutcome) -> None:
-            self.fetched(partitions, outcome)
+            self.fetched(outcome)
             respond(outcome)
 
         return told

@@ -24,6 +24,7 @@ from barnabas.metadata.config_definitions import (
     topic_value,
 )
 from barnabas.metadata.config_types import LIST, ConfigTable, value_text
+from barnabas.metadata.group_config_checks import validate_group_configs
 from barnabas.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
 from barnabas.metadata.records import VersionedRecord
 from barnabas.metadata.topic_names import validate_topic_name
@@ -362,43 +363,6 @@ def _is_per_broker(name: str) -> bool:
         definition = broker_definition(name)
         return definition is None or definition.name not in _PER_LISTENER_OF_ALL_BROKERS
     return name in BROKER and BROKER.definition(name).per_broker_only
-
-
-def validate_group_configs(values: Mapping[str, str], brokers: BrokerConfigs) -> None:
-    """Check all configs of a group against their types and the broker's limits for groups.
-
-    Raises:
-        ApiError: INVALID_CONFIG.
-    """
-    for name in values:
-        if name not in GROUP:
-            raise ApiError(ErrorCode.INVALID_CONFIG, f"Unknown group config name: {name}")
-    try:
-        for name, text in values.items():
-            value = GROUP.parse(name, text)
-            if not isinstance(value, int) or isinstance(value, bool):
-                continue
-            low, high = group_limits(name, brokers)
-            if low is not None and high is not None and not low <= value <= high:
-                raise ApiError(
-                    ErrorCode.INVALID_CONFIG, f"{name} must be in the range {low} to {high} inclusive."
-                )
-            if low is None and high is not None and value > high:
-                raise ApiError(ErrorCode.INVALID_CONFIG, f"{name} must be less than or equal to {high}")
-    except ConfigError as error:
-        raise ApiError(ErrorCode.INVALID_CONFIG, str(error)) from error
-
-
-def group_limits(name: str, brokers: BrokerConfigs) -> tuple[int | None, int | None]:
-    """Return the broker's lowest and highest value for a group config; None where there is no limit."""
-    kind, _, rest = name.partition(".")
-    rest = rest.removeprefix("num.") if kind == "streams" else rest
-    limits: list[int | None] = []
-    for bound in ("min", "max"):
-        broker_name = f"group.{kind}.{bound}.{rest}"
-        value = brokers.value(broker_name)[0] if broker_name in BROKER else None
-        limits.append(value if isinstance(value, int) else None)
-    return limits[0], limits[1]
 
 
 def validate_client_metrics(values: Mapping[str, str]) -> None:

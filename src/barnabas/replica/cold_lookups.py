@@ -19,9 +19,11 @@ from barnabas.replica.fetch import (
     FetchPartitionResult,
     FetchReason,
 )
+from barnabas.replica.session_partitions import SessionPartitions
 
 Respond = Callable[[FetchOutcome], None]
-Fetch = Callable[[FetchParams, Sequence[FetchPartition], Respond, Hashable | None], None]
+Asked = Sequence[FetchPartition] | SessionPartitions
+Fetch = Callable[[FetchParams, Asked, Respond, Hashable | None], None]
 
 
 class ColdLookups:
@@ -51,7 +53,7 @@ class ColdLookups:
         cold: ColdReadError,
         fetch: Fetch,
         params: FetchParams,
-        partitions: Sequence[FetchPartition],
+        partitions: Asked,
         respond: Respond,
         owner: Hashable | None,
     ) -> None:
@@ -63,8 +65,9 @@ class ColdLookups:
                 fetch(params, partitions, respond, owner)
             except Exception:
                 # A fault of ours, for the loop to report; dispatch, which would answer, is long gone.
-                failed = [FetchPartitionResult(ErrorCode.UNKNOWN_SERVER_ERROR) for _ in partitions]
-                respond(FetchOutcome(failed, FetchReason.ERROR, 0))
+                asked = list(partitions)
+                failed = [FetchPartitionResult(ErrorCode.UNKNOWN_SERVER_ERROR) for _ in asked]
+                respond(FetchOutcome(asked, failed, FetchReason.ERROR, 0))
                 raise
 
         self.try_later(cold, again, owner)

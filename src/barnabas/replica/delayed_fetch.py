@@ -14,8 +14,9 @@ from barnabas.base.hints import Final
 from barnabas.replica.fetch import NO_LEADER_EPOCH, FetchOutcome, FetchParams, FetchPartition, FetchReason
 from barnabas.replica.partition import Partition
 from barnabas.replica.partition_state import PartitionState
+from barnabas.replica.session_partitions import SessionPartitions
 from barnabas.storage.offset_metadata import LogOffsetMetadata
-from barnabas.timing.purgatory import DelayedOperation
+from barnabas.timing.purgatory import DelayedOperation, Purgatory
 
 IsThrottled = Callable[[Partition, int], bool]
 """Whether replication of a partition to a follower is over its quota now."""
@@ -82,6 +83,10 @@ class DelayedFetch(DelayedOperation):
         self._answer = answer
         self._is_throttled = is_throttled
 
+    def to_read(self) -> Sequence[FetchPartition]:
+        """Return what the answer reads."""
+        return self.requests
+
     def try_complete(self) -> bool:
         reason = reason_to_answer(
             self.params, self.requests, self.watched, self.positions, self._is_throttled
@@ -101,20 +106,60 @@ class DelayedFetch(DelayedOperation):
         del self.respond, self._answer
 
 
+class DelayedSessionFetch(DelayedFetch):
+    """One parked fetch of a session: it watches what was read, and the session for the quiet partitions.
+
+    Of these it watches one that changes as if it had read it: where its offset lies is known.
+    """
+
+    __slots__ = ("_followed", "_marks_seen", "_purgatory_of_all", "_session")
+
+    def follow(self, session: SessionPartitions, purgatory: Purgatory) -> None:
+        """Call once, before it waits in `purgatory` with the session among its keys."""
+        self._session = session
+        self._purgatory_of_all = purgatory
+        self._marks_seen = session.marks
+        self._followed = dict.fromkeys(self.requests)
+        session.wake = purgatory.check_later
+
+    def to_read(self) -> Sequence[FetchPartition]:
+        return self._session.to_read()
+
+    def try_complete(self) -> bool:
+        if self._session.marks != self._marks_seen:
+            self._watch_what_changed()
+        return super().try_complete()
+
+    def _watch_what_changed(self) -> None:
+        self._marks_seen = self._session.marks
+        changed = [
+            (partition, partition.hosted)
+            for partition in self._session
+            if partition.hosted is not None and partition not in self._followed
+        ]
+        self._followed.update((partition, None) for partition, _ in changed)
+        hosted = tuple([found for _, found in changed])
+        self.requests = [*self.requests, *(partition for partition, _ in changed)]
+        self.positions = (*self.positions, *(partition.position for partition, _ in changed))
+        self.watched = (*self.watched, *hosted)
+        self._purgatory_of_all.watch_also(self, hosted)
+
+
 def reason_to_answer_now(
     params: FetchParams,
-    requests: Sequence[FetchPartition],
+    asked: int,
     records_bytes: int,
     notable: FetchReason | None,
 ) -> FetchReason | None:
     """Return which condition of F15 holds after the first read, None when the fetch must wait.
 
     Args:
+        asked: how many partitions, also those of a session that need no reading.
         notable: an error, a diverging epoch or a preferred replica, as `FetchReader.read` tells it.
     """
     if params.max_wait_ms <= 0:
         return FetchReason.NO_WAIT
-    if not requests:
+    if not asked:
         return FetchReason.NOTHING_REQUESTED
     if records_bytes >= params.min_bytes:
         return _ENOUGH_BYTES

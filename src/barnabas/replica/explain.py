@@ -128,7 +128,7 @@ def explain_fetch(
         steps = _partition_steps(partitions, params, request, result, share)
         records = result.records
         place = None if records is None else (records.path, records.position, records.length)
-        reason = reason_to_answer_now(params, requests, records_bytes, notable)
+        reason = reason_to_answer_now(params, len(requests), records_bytes, notable)
         decision: list[ExplainStep]
         if reason is not None:
             decision = [_answered_now(params, records_bytes, reason)]

@@ -246,23 +246,26 @@ class FetchOutcome:
     """The answer to a fetch.
 
     Attributes:
-        results: one per requested partition, in request order.
+        partitions: what was read, in the order of its reading: of a session what had to be (F37).
+        results: one for each of these.
         records_bytes: of all results together.
         parked_us: monotonic time when it began to wait; -1 when it was answered at once. Kafka's local time
             ends here and its remote time begins.
         answered_us: monotonic time when it stopped waiting; -1 when it was answered at once.
     """
 
-    __slots__ = ("answered_us", "parked_us", "reason", "records_bytes", "results")
+    __slots__ = ("answered_us", "parked_us", "partitions", "reason", "records_bytes", "results")
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - keywords cost a third more, for every request
         self,
+        partitions: Sequence[FetchPartition],
         results: list[FetchPartitionResult],
         reason: FetchReason,
         records_bytes: int,
         parked_us: int = -1,
         answered_us: int = -1,
     ) -> None:
+        self.partitions = partitions
         self.results = results
         self.reason = reason
         self.records_bytes = records_bytes

@@ -13,7 +13,6 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from barnabas.base.clock import Clock
 from barnabas.base.cold_reads import ColdReadError, ColdReads
-from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import Final
 from barnabas.base.uuids import NULL_UUID
@@ -27,7 +26,12 @@ from barnabas.metadata.image import (
 )
 from barnabas.replica.cold_lookups import ColdLookups
 from barnabas.replica.delayed_delete_records import DelayedDeleteRecords, DeleteRecordsReason
-from barnabas.replica.delayed_fetch import DelayedFetch, IsThrottled, reason_to_answer_now
+from barnabas.replica.delayed_fetch import (
+    DelayedFetch,
+    DelayedSessionFetch,
+    IsThrottled,
+    reason_to_answer_now,
+)
 from barnabas.replica.delayed_produce import DelayedProduce
 from barnabas.replica.fetch import (
     FetchOutcome,
@@ -56,37 +60,19 @@ from barnabas.replica.produce import (
     AppendPartitionResult,
     AppendReason,
 )
+from barnabas.replica.replica_statistics import ReplicaManagerStatistics, WaitingStatistics
+from barnabas.replica.session_partitions import SessionPartitions
 from barnabas.storage.batch_validation import RecordsRejectedError
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.producer_state import AppendOrigin
-from barnabas.timing.purgatory import TRIES_MAX_PER_TURN, Purgatory, PurgatoryStatistics
+from barnabas.timing.purgatory import TRIES_MAX_PER_TURN, Purgatory
 from barnabas.timing.timer_wheel import TimerWheel
 
 # Looking a member up in its enum costs as much as a small call.
 _NONE: Final = ErrorCode.NONE
 _APPENDED: Final = AppendReason.APPENDED
 _CLIENT: Final = AppendOrigin.CLIENT
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitingStatistics:
-    """What waits, and how often a fetch was answered for each reason (F46)."""
-
-    fetches_by_reason: dict[FetchReason, int]
-    fetch_purgatory: PurgatoryStatistics
-    produce_purgatory: PurgatoryStatistics
-    delete_records_purgatory: PurgatoryStatistics
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicaManagerStatistics:
-    """Gauges of the partitions."""
-
-    partition_count: int
-    leader_count: int
-    offline_partition_count: int
-    under_min_isr_partition_count: int
 
 
 class ReplicaManager:
@@ -253,36 +239,43 @@ class ReplicaManager:
     def fetch(
         self,
         params: FetchParams,
-        partitions: Sequence[FetchPartition],
+        partitions: Sequence[FetchPartition] | SessionPartitions,
         respond: Callable[[FetchOutcome], None],
         owner: Hashable | None = None,
     ) -> None:
         """Read, then answer now (F15) or when one of the cases of F27 holds or max_wait_ms has passed.
 
         Args:
-            partitions: kept while parked; each partition once.
+            partitions: kept while parked; each partition once. Of a session's, those that have to be.
             respond: called exactly once, possibly before this returns; never after `connection_gone(owner)`.
                 It owns the slices of the outcome.
             owner: the connection, so that `connection_gone` finds what is parked for it.
         """
+        session: SessionPartitions | None = None
+        requests: Sequence[FetchPartition]
+        if isinstance(partitions, SessionPartitions):
+            session, requests = partitions, partitions.to_read()
+        else:
+            requests = partitions
         try:
-            results, records_bytes, notable = self.reader.read(params, partitions, is_first=True)
+            results, records_bytes, notable = self.reader.read(params, requests, is_first=True)
         except ColdReadError as cold:
             self._cold_lookups.fetch_later(cold, self.fetch, params, partitions, respond, owner)
             return
-        reason = reason_to_answer_now(params, partitions, records_bytes, notable)
+        reason = reason_to_answer_now(params, len(partitions), records_bytes, notable)
         if reason is None:
             release_records(results)
-            self._park(params, partitions, results, respond, owner)
+            self._park(params, session, requests, results, respond, owner)
             return
         self._fetch_reasons[reason] += 1
         if records_bytes:
-            count_out(self.partitions.by_name, partitions, results)
-        respond(FetchOutcome(results, reason, records_bytes))
+            count_out(self.partitions.by_name, requests, results)
+        respond(FetchOutcome(requests, results, reason, records_bytes))
 
-    def _park(
+    def _park(  # noqa: PLR0917 - what the fetch knows by now
         self,
         params: FetchParams,
+        session: SessionPartitions | None,
         requests: Sequence[FetchPartition],
         results: Sequence[FetchPartitionResult],
         respond: Callable[[FetchOutcome], None],
@@ -291,7 +284,7 @@ class ReplicaManager:
         by_name = self.partitions.by_name
         watched = tuple([by_name[request.topic, request.partition] for request in requests])
         parked_us = self._clock.monotonic_us()
-        operation = DelayedFetch(
+        operation = (DelayedFetch if session is None else DelayedSessionFetch)(
             parked_us // 1000 + params.max_wait_ms,
             params=params,
             requests=requests,
@@ -302,25 +295,33 @@ class ReplicaManager:
             answer=self._answer_parked,
             is_throttled=self._is_throttled,
         )
-        self._fetches.try_complete_else_watch(operation, watched, owner)
+        keys: tuple[Hashable, ...] = watched
+        if session is not None:
+            assert isinstance(operation, DelayedSessionFetch)
+            operation.follow(session, self._fetches)
+            keys = (session, *watched)
+        self._fetches.try_complete_else_watch(operation, keys, owner)
 
     def _answer_parked_fetch(self, operation: DelayedFetch, reason: FetchReason) -> None:
         self._fetch_reasons[reason] += 1
+        requests = operation.to_read()
         try:
-            results, records_bytes, _ = self.reader.read(operation.params, operation.requests, is_first=False)
+            results, records_bytes, _ = self.reader.read(operation.params, requests, is_first=False)
         except Exception:
             # A fault of ours, for the loop to report; but no request stands behind this call any more that
             # dispatch could answer, and a consumer left without an answer would wait for ever.
-            failed = [FetchPartitionResult(ErrorCode.UNKNOWN_SERVER_ERROR) for _ in operation.requests]
-            operation.respond(
-                FetchOutcome(failed, reason, 0, operation.parked_us, self._clock.monotonic_us())
-            )
+            failed = [FetchPartitionResult(ErrorCode.UNKNOWN_SERVER_ERROR) for _ in requests]
+            now_us = self._clock.monotonic_us()
+            operation.respond(FetchOutcome(requests, failed, reason, 0, operation.parked_us, now_us))
             raise
         if records_bytes:
-            count_out(self.partitions.by_name, operation.requests, results)
-        operation.respond(
-            FetchOutcome(results, reason, records_bytes, operation.parked_us, self._clock.monotonic_us())
-        )
+            count_out(self.partitions.by_name, requests, results)
+        now_us = self._clock.monotonic_us()
+        operation.respond(FetchOutcome(requests, results, reason, records_bytes, operation.parked_us, now_us))
+
+    def settle(self, session: SessionPartitions, outcome: FetchOutcome) -> None:
+        """Its client is told of `outcome`: what is quiet need not be read until something changes (F37)."""
+        session.settle(outcome.partitions, outcome.results, self.partitions.by_name)
 
     # Append
 

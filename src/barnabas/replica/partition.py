@@ -20,8 +20,10 @@ from barnabas.replica.fetch import (
     FetchPartitionResult,
 )
 from barnabas.replica.follower_state import FollowerState
+from barnabas.replica.offset_snapshot import OffsetSnapshot
 from barnabas.replica.partition_state import TRANSITIONS, PartitionState, state_error
 from barnabas.replica.partition_traffic import PartitionTraffic
+from barnabas.replica.session_partitions import SessionPartition
 from barnabas.replica.validation_rules import validation_rules
 from barnabas.storage.append_info import AppendInfo
 from barnabas.storage.batch_validation import ValidationRules, validate_produced_records
@@ -39,24 +41,6 @@ _ONLINE: Final = PartitionState.ONLINE
 _OUT_OF_RANGE: Final = ErrorCode.OFFSET_OUT_OF_RANGE
 _LOG_END: Final = FetchIsolation.LOG_END
 _TXN_COMMITTED: Final = FetchIsolation.TXN_COMMITTED
-
-
-class OffsetSnapshot:
-    """The four offsets of a partition at one moment (F13)."""
-
-    __slots__ = ("high_watermark", "last_stable_offset", "log_end_offset", "log_start_offset")
-
-    def __init__(
-        self,
-        log_start_offset: int,
-        log_end_offset: LogOffsetMetadata,
-        high_watermark: LogOffsetMetadata,
-        last_stable_offset: LogOffsetMetadata,
-    ) -> None:
-        self.log_start_offset = log_start_offset
-        self.log_end_offset = log_end_offset
-        self.high_watermark = high_watermark
-        self.last_stable_offset = last_stable_offset
 
 
 class Partition:
@@ -127,11 +111,18 @@ class Partition:
         """Whether this broker leads it."""
         return self.leader_id == self.local_id
 
+    @property
+    def fetches(self) -> int:
+        """How often fetches read it, counting those that knew from a session that nothing had changed."""
+        spared = [watcher.reads_spared for watcher in self.log.watch if isinstance(watcher, SessionPartition)]
+        return self.traffic.fetches + sum(spared)
+
     # Leadership
 
     def become(self, to: PartitionState) -> None:
         """Change the state; only along TRANSITIONS."""
         assert to in TRANSITIONS[self.state], f"{self} cannot become {to.name}"
+        self.log.watch.tell()
         self.state = to
 
     def apply_leadership(
@@ -151,6 +142,7 @@ class Partition:
         """
         if partition_epoch < self.partition_epoch:
             return False
+        self.log.watch.tell()
         is_new_epoch = leader_epoch > self.leader_epoch
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
@@ -264,6 +256,7 @@ class Partition:
             return False
         # At the same offset the new segment's place still counts, or case F would be seen after a roll.
         if moved or current.message_offset_only or current.on_older_segment(reached):
+            self.log.watch.tell()
             self._high_watermark = reached
         if moved:
             self.log.high_watermark_advanced(reached.message_offset)

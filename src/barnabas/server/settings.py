@@ -381,3 +381,21 @@ def _check_supported(settings: Settings) -> None:
         raise SettingsError("authorizer.class.name is not supported yet")
     if settings.boolean("remote.log.storage.system.enable"):
         raise SettingsError("remote.log.storage.system.enable: tiered storage is not supported yet")
+
+
+def _check_groups(settings: Settings) -> None:
+    """Refuse settings of consumer groups that contradict each other, and assignors that are not there."""
+    unknown = [name for name in settings.strings("group.consumer.assignors") if name not in _ASSIGNORS]
+    if unknown:
+        raise SettingsError(
+            f"group.consumer.assignors: {unknown[0]} is neither {' nor '.join(_ASSIGNORS)}; "
+            "assignors that are Java classes cannot be loaded"
+        )
+    for name in ("session.timeout.ms", "heartbeat.interval.ms", "assignment.interval.ms"):
+        key, low, high = (f"group.consumer.{part}{name}" for part in ("", "min.", "max."))
+        for less, more in ((low, high), (low, key), (key, high)):
+            if settings.integer(less) > settings.integer(more):
+                raise SettingsError(f"{more} must be greater than or equal to {less}")
+    session, heartbeat = "group.consumer.session.timeout.ms", "group.consumer.heartbeat.interval.ms"
+    if settings.integer(heartbeat) >= settings.integer(session):
+        raise SettingsError(f"{heartbeat} must be less than {session}")

@@ -142,15 +142,8 @@ class Log(LogReader):
                     self.producers, head, incoming.markers.get(number), origin, verification
                 )
                 if repeated is not None:
-                    return AppendInfo(
-                        first_offset=repeated.first_offset,
-                        last_offset=repeated.last_offset,
-                        max_timestamp=repeated.timestamp,
-                        log_append_time_ms=repeated.timestamp,
-                        log_start_offset=self.log_start_offset,
-                        bytes_appended=0,
-                        duplicate=True,
-                    )
+                    first, last, at = repeated.first_offset, repeated.last_offset, repeated.timestamp
+                    return AppendInfo(first, last, at, at, self.log_start_offset, 0, duplicate=True)
         return self._write(incoming)
 
     def _write(self, incoming: IncomingBatches) -> AppendInfo:
@@ -158,6 +151,7 @@ class Log(LogReader):
         directory = self.directory
         if directory.failure is not None:
             directory.check()
+        self.watch.tell()
         heads = incoming.heads
         if not heads:
             end = self._end.message_offset
@@ -232,6 +226,7 @@ class Log(LogReader):
                 raise self.directory.failed(error, f"rolling {self.name}") from error
 
     def _roll(self, first_offset: int) -> LogSegment:
+        self.watch.tell()
         self.is_idle = False
         end = self._end.message_offset
         base_offset = max(first_offset, end)
@@ -359,6 +354,7 @@ class Log(LogReader):
             raise self.directory.failed(error, f"truncating {self.name}") from error
 
     def _truncate(self, offset: int) -> None:
+        self.watch.tell()
         last = self.segments.floor(offset)
         assert last is not None
         found = last.find(offset)
@@ -387,6 +383,7 @@ class Log(LogReader):
             ApiError: KAFKA_STORAGE_ERROR.
         """
         self.directory.check()
+        self.watch.tell()
         self.is_idle = False
         self.durability.lower(new_start_offset)
         try:
@@ -404,8 +401,8 @@ class Log(LogReader):
             raise self.directory.failed(error, f"truncating {self.name}") from error
 
     def _rebuild_producers(self) -> None:
-        end, start = self._end.message_offset, self.log_start_offset
-        rebuild_producers(self.producers, self.segments, start, end, self._factory.clock.wall_ms())
+        end, now_ms = self._end.message_offset, self._factory.clock.wall_ms()
+        rebuild_producers(self.producers, self.segments, self.log_start_offset, end, now_ms)
         self._find_first_unstable()
 
     def delete_records(self, up_to_offset: int, high_watermark: int) -> int:
@@ -435,6 +432,7 @@ class Log(LogReader):
         self.directory.check()
         if offset > self.log_start_offset:
             assert offset <= self._end.message_offset, f"{self.name} ends before {offset}"
+            self.watch.tell()
             self.log_start_offset = offset
             self.leader_epochs.truncate_from_start(offset)
             self.producers.log_start_advanced(offset)

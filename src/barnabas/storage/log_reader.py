@@ -7,6 +7,7 @@ from barnabas.base.cold_reads import ColdReadError
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.storage import log_read
 from barnabas.storage.append_info import FetchDataInfo
+from barnabas.storage.change_watch import ChangeWatch
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.offset_lookup import TimestampOffset, find_offset_for_timestamp
@@ -25,6 +26,7 @@ class LogReader:
         directory: the directory of log.dirs it lies in.
         segments: ordered; the last is the active one.
         log_start_offset: the first offset that may be read.
+        watch: told of every change of what a read may give; also by the replica layer, of what it adds.
     """
 
     __slots__ = (
@@ -38,6 +40,7 @@ class LogReader:
         "producers",
         "segments",
         "topic",
+        "watch",
     )
 
     def __init__(
@@ -60,6 +63,7 @@ class LogReader:
         self.leader_epochs = leader_epochs
         self.producers = producers
         self.log_start_offset = log_start_offset
+        self.watch = ChangeWatch()
         self._factory = factory
         active = segments.active
         self._end = LogOffsetMetadata(log_end_offset, active.base_offset, active.size)

@@ -245,6 +245,15 @@ class Purgatory:
         self._wheel.add_timer(operation)
         return False
 
+    def watch_also(self, operation: DelayedOperation, keys: Sequence[Hashable]) -> None:
+        """Have an operation that waits here watch more keys, none of which it watches already."""
+        if operation._purgatory is not self:
+            return
+        for key in keys:
+            _link(self._watchers, key, operation)
+        operation._keys = (*operation._keys, *keys)
+        self._watch_entries += len(keys)
+
     def check(self, key: Hashable) -> int:
         """Try the watchers of a key now and return how many completed.
 

@@ -55,6 +55,7 @@ class FakeReplicas:
     def fetch(self, params: Any, partitions: Any, respond: Any, owner: Any) -> None:
         self.calls.append(("fetch", (params, list(partitions), owner)))
         if self.fetch_outcome is not None:
+            self.fetch_outcome.partitions = list(partitions)
             respond(self.fetch_outcome)
 
     def append(self, **asked: Any) -> None:

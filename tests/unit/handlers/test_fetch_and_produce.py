@@ -24,7 +24,7 @@ def _result(**fields):
 
 
 def _outcome(*results):
-    return FetchOutcome(list(results), FetchReason.ENOUGH_BYTES, 0)
+    return FetchOutcome([], list(results), FetchReason.ENOUGH_BYTES, 0)
 
 
 def _topic(name, *partitions, topic_id=TOPIC_ID):

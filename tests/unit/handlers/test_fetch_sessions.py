@@ -341,18 +341,6 @@ def test_f21_f37_no_partition_starves_under_the_shared_limit(reader):
     assert seen == turns * 2
 
 
-def test_f37_a_parked_fetch_reads_in_the_order_it_was_asked_with(reader):
-    session_id = opened(reader, reader.topic("a", 0, 1))
-    reader.logs.parks = True
-    reader.fetch(session_id, 1)
-    parked = reader.logs.parked[0][1]
-    before = list(parked)
-    reader.logs.parks = False
-    reader.append("a", 0)
-    reader.fetch(session_id, 2)
-    assert list(parked) == before
-
-
 def test_f37_a_topic_made_later_appears(reader):
     unknown = b"later----------\x01"
     reader.announce("later", unknown)

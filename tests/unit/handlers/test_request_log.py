@@ -90,8 +90,8 @@ def test_f46_a_line_of_a_fetch(log, turn, tmp_path):
     result = FetchPartitionResult(ErrorCode.NONE, 11, 11, 0, records=SimpleNamespace(length=74))
     partition = FetchPartition("orders", bytes(16), 2, 10, 100)
     answered = []
-    respond = entry.telling([partition], answered.append)
-    respond(FetchOutcome([result], FetchReason.CASE_G_ENOUGH_BYTES, 74, 1_200, 301_000))
+    respond = entry.telling(answered.append)
+    respond(FetchOutcome([partition], [result], FetchReason.CASE_G_ENOUGH_BYTES, 74, 1_200, 301_000))
     assert len(answered) == 1
     entry.answered(messages.FetchResponse(session_id=3))
     context = context_of(1, 7)

@@ -159,7 +159,7 @@ def fetch_request():
 
 
 def outcome():
-    return FetchOutcome([], FetchReason.TIMEOUT, 0)
+    return FetchOutcome([], [], FetchReason.TIMEOUT, 0)
 
 
 def test_a_request_that_its_handler_left_unanswered_waits_from_then_on():

@@ -56,7 +56,7 @@ def test_f39_a_throttled_answer_that_was_overtaken_is_an_error(reader):
     session_id = reader.fetch(0, 0, reader.topic("a", 0)).session_id
     context, fetch = throttled(reader, session_id, 1)
     reader.fetch(session_id, 2)
-    fetch.respond_throttled(FetchOutcome([], FetchReason.NO_WAIT, 0), 250)
+    fetch.respond_throttled(FetchOutcome([], [], FetchReason.NO_WAIT, 0), 250)
     answer = context.answer
     assert (answer.error_code, answer.session_id, answer.throttle_time_ms) == (71, session_id, 250)
 
@@ -64,7 +64,7 @@ def test_f39_a_throttled_answer_that_was_overtaken_is_an_error(reader):
 def test_f39_a_throttled_full_fetch_opens_no_session(reader):
     context = Held(reader)
     fetch = api_01_fetch._OpeningFetch(context, FetchParams(0, 1, 100, None), ())
-    fetch.respond_throttled(FetchOutcome([], FetchReason.NO_WAIT, 0), 9)
+    fetch.respond_throttled(FetchOutcome([], [], FetchReason.NO_WAIT, 0), 9)
     answer = context.answer
     assert (answer.error_code, answer.session_id, answer.throttle_time_ms) == (0, 0, 9)
     assert list(reader.services.fetch_sessions.sessions(0)) == []

@@ -394,3 +394,17 @@ def test_f28_exactly_once_under_random_interleavings(seed: int) -> None:
     setup.wheel.advance(now + 1_000)
     assert all(len(wait.ended) == 1 for wait in every), f"seed {seed}"
     setup.assert_empty()
+
+
+def test_f25_a_waiting_operation_may_watch_more_keys() -> None:
+    setup = Setup()
+    wait = setup.park("a")
+    setup.purgatory.watch_also(wait, ("b", "c"))
+    assert setup.purgatory.statistics().purgatory_size == 3
+    wait.ready = True
+    setup.purgatory.check_later("c")
+    setup.turns.run()
+    assert wait.ended == [Reason.CONDITION]
+    # One that does not wait watches nothing.
+    setup.purgatory.watch_also(wait, ("d",))
+    setup.assert_empty()

@@ -1,0 +1,237 @@
+"""Sessions read what may have changed, and parked fetches of theirs wake for it (F25, F29, F37)."""
+
+from typing import Any
+
+import pytest
+
+from barnabas.base.errors import ErrorCode
+from barnabas.protocol import messages
+from barnabas.replica.fetch import FetchIsolation, FetchOutcome, FetchReason
+from barnabas.replica.session_partitions import SessionPartition, SessionPartitions
+from tests.unit.replica.broker_setup import LOCAL_ID, TOPIC, TOPIC_ID, Broker, batch, fetch_params
+
+COUNT = 5
+
+
+class Reader:
+    """One session of all partitions, each read to its end."""
+
+    def __init__(self, broker: Broker, isolation: FetchIsolation = FetchIsolation.HIGH_WATERMARK) -> None:
+        self.broker = broker
+        self.session = SessionPartitions()
+        self.isolation = isolation
+        self.asked = [
+            SessionPartition(TOPIC, TOPIC_ID, number, broker.partition(number).log.log_end_offset, 1000)
+            for number in range(COUNT)
+        ]
+        self.session.replace(self.asked)
+
+    def fetch(self, **params: Any) -> list[FetchOutcome]:
+        """Fetch as a session's request does: answered, then settled."""
+        outcomes: list[FetchOutcome] = []
+
+        def respond(outcome: FetchOutcome) -> None:
+            outcomes.append(outcome)
+            self.broker.manager.settle(self.session, outcome)
+
+        self.session.read_as(self.isolation)
+        params.setdefault("max_wait_ms", 0)
+        how = fetch_params(isolation=self.isolation, **params)
+        self.broker.manager.fetch(how, self.session, respond, self)
+        return outcomes
+
+    def reads(self, **params: Any) -> list[int]:
+        """Fetch and return which partitions were read."""
+        (outcome,) = self.fetch(**params)
+        outcome.release()
+        return [partition.partition for partition in outcome.partitions]
+
+
+@pytest.fixture
+def broker() -> Broker:
+    made = Broker(COUNT)
+    for number in range(COUNT):
+        made.append(number)
+    return made
+
+
+@pytest.fixture
+def reader(broker: Broker) -> Reader:
+    made = Reader(broker)
+    assert made.reads() == [0, 1, 2, 3, 4]
+    assert made.reads() == []
+    return made
+
+
+def test_f37_only_what_changed_is_read(broker: Broker, reader: Reader) -> None:
+    broker.append(3)
+    broker.append(1)
+    assert reader.reads() == [1, 3]
+    # With records left it stays; read to the end it is quiet, once that was seen.
+    reader.asked[3].fetch_offset += 1
+    reader.session.mark(reader.asked[3])
+    assert reader.reads() == [1, 3]
+    assert reader.reads() == [1]
+
+
+def test_f37_what_moves_behind_is_read_after_the_others(broker: Broker, reader: Reader) -> None:
+    reader.session.move_behind(reader.asked[1])
+    for number in (0, 1, 2):
+        broker.append(number)
+    assert reader.reads() == [0, 2, 1]
+
+
+def test_f37_another_isolation_reads_everything(reader: Reader) -> None:
+    reader.isolation = FetchIsolation.TXN_COMMITTED
+    assert reader.reads() == [0, 1, 2, 3, 4]
+    assert reader.reads() == []
+
+
+def test_f37_what_may_not_be_told_by_isolation_alone_is_read_each_time(reader: Reader) -> None:
+    for _ in range(2):
+        reader.session.read_as(None)
+        outcomes: list[FetchOutcome] = []
+        reader.broker.manager.fetch(fetch_params(max_wait_ms=0), reader.session, outcomes.append, reader)
+        reader.broker.manager.settle(reader.session, outcomes[0])
+        assert len(outcomes[0].partitions) == COUNT
+
+
+def test_f37_records_that_did_not_fit_stay_to_be_read(broker: Broker, reader: Reader) -> None:
+    for number in (1, 2):
+        broker.append(number, batch(5))
+    (outcome,) = reader.fetch(max_bytes=10)
+    assert [result.records is not None for result in outcome.results] == [True, False]
+    outcome.release()
+    assert reader.reads() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"leader_epoch": 3}, ErrorCode.UNKNOWN_LEADER_EPOCH),
+        ({"fetch_offset": 99}, ErrorCode.OFFSET_OUT_OF_RANGE),
+        ({"epoch": 7}, ErrorCode.UNKNOWN_LEADER_EPOCH),
+    ],
+)
+def test_f37_errors_are_read_each_time(reader: Reader, fields: dict[str, int], error: ErrorCode) -> None:
+    partition = reader.asked[2]
+    partition.fetch_offset = fields.get("fetch_offset", partition.fetch_offset)
+    partition.current_leader_epoch = fields.get("leader_epoch", fields.get("epoch", -1))
+    reader.session.mark(partition)
+    for _ in range(2):
+        (outcome,) = reader.fetch()
+        assert [result.error_code for result in outcome.results] == [error]
+
+
+def test_f27_an_offset_beyond_the_bound_is_never_quiet(broker: Broker, reader: Reader) -> None:
+    # Other replicas lack the last record: consumers may not read it, and their fetch does not wait.
+    broker.replay(
+        messages.PartitionChangeRecord(
+            partition_id=2, topic_id=TOPIC_ID, replicas=[LOCAL_ID, 2], isr=[LOCAL_ID, 2]
+        )
+    )
+    broker.append(2)
+    reader.asked[2].fetch_offset += 1
+    reader.session.mark(reader.asked[2])
+    assert reader.reads() == [2]
+    (outcome,) = reader.fetch(max_wait_ms=500)
+    assert outcome.reason is FetchReason.CASE_F_OTHER_SEGMENT
+
+
+def test_f15_quiet_partitions_are_waited_for(reader: Reader) -> None:
+    assert reader.fetch(max_wait_ms=500) == []
+    assert reader.broker.parked == 1
+    reader.broker.pass_ms(500)
+    assert reader.broker.parked == 0
+
+
+def test_f15_a_session_of_nothing_is_answered_at_once(broker: Broker) -> None:
+    reader = Reader(broker)
+    reader.session.replace([])
+    (outcome,) = reader.fetch(max_wait_ms=500)
+    assert outcome.reason is FetchReason.NOTHING_REQUESTED
+
+
+def test_f29_a_quiet_partition_that_gets_records_wakes_the_session(broker: Broker, reader: Reader) -> None:
+    outcomes = reader.fetch(max_wait_ms=500)
+    assert broker.manager.waiting_statistics().fetch_purgatory.purgatory_size == 1
+    broker.append(3)
+    (outcome,) = outcomes
+    assert (outcome.reason, [part.partition for part in outcome.partitions]) == (
+        FetchReason.CASE_G_ENOUGH_BYTES,
+        [3],
+    )
+    outcome.release()
+    statistics = broker.manager.waiting_statistics().fetch_purgatory
+    assert (statistics.purgatory_size, statistics.watched_keys) == (0, 0)
+
+
+def test_f26_bytes_of_partitions_that_were_quiet_add_up(broker: Broker, reader: Reader) -> None:
+    one = len(batch())
+    outcomes = reader.fetch(max_wait_ms=500, min_bytes=4 * one)
+    for number in (3, 0, 3):
+        broker.append(number)
+        assert outcomes == []
+    # The session, and the two that changed.
+    assert broker.manager.waiting_statistics().fetch_purgatory.purgatory_size == 3
+    broker.append(0)
+    (outcome,) = outcomes
+    assert [part.partition for part in outcome.partitions] == [0, 3]
+    assert outcome.records_bytes == 4 * one
+    outcome.release()
+
+
+def test_f27_a_quiet_partition_whose_topic_goes_ends_the_wait(broker: Broker, reader: Reader) -> None:
+    outcomes = reader.fetch(max_wait_ms=500)
+    broker.replay(messages.RemoveTopicRecord(topic_id=TOPIC_ID))
+    broker.settle()
+    (outcome,) = outcomes
+    assert outcome.reason is FetchReason.CASE_C_UNKNOWN_PARTITION
+
+
+def test_a_session_that_is_closed_meanwhile_still_waits_for_its_partitions(
+    broker: Broker, reader: Reader
+) -> None:
+    outcomes = reader.fetch(max_wait_ms=500)
+    reader.session.close()
+    broker.settle()
+    assert (outcomes, list(broker.partition(3).log.watch)) == ([], [])
+    broker.append(3)
+    (outcome,) = outcomes
+    assert outcome.reason is FetchReason.CASE_G_ENOUGH_BYTES
+    outcome.release()
+    assert [list(partition.log.watch) for partition in broker.manager.partitions] == [[]] * COUNT
+
+
+def test_f31_a_client_that_leaves_frees_its_fetch_and_the_session_goes_on(
+    broker: Broker, reader: Reader
+) -> None:
+    outcomes = reader.fetch(max_wait_ms=500)
+    assert broker.manager.connection_gone(reader) == 1
+    broker.append(2)
+    broker.settle()
+    assert outcomes == []
+    assert reader.reads() == [2]
+
+
+def test_what_is_discarded_is_not_watched(broker: Broker, reader: Reader) -> None:
+    assert reader.session.discard(reader.asked[2])
+    assert not reader.session.discard(reader.asked[2])
+    assert list(broker.partition(2).log.watch) == []
+    assert len(reader.session) == COUNT - 1
+    broker.append(2)
+    assert reader.reads() == []
+
+
+def test_reads_that_were_spared_are_counted(broker: Broker, reader: Reader) -> None:
+    plain = Reader(broker)
+    before = [partition.fetches for partition in broker.manager.partitions]
+    for _ in range(3):
+        reader.reads()
+    assert [partition.fetches - count for partition, count in
+            zip(broker.manager.partitions, before, strict=True)] == [3] * COUNT  # fmt: skip
+    broker.append(1)
+    reader.reads()
+    assert [partition.fetches - count for partition, count in
+            zip(broker.manager.partitions, before, strict=True)] == [4] * COUNT  # fmt: skip
+    assert len(plain.session) == COUNT
