@@ -10,7 +10,7 @@ import contextlib
 import shutil
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from benchmarks.brokers.server import Server
@@ -18,9 +18,9 @@ from benchmarks.metrics import derived
 from benchmarks.processes import Meter
 from benchmarks.programs import UnavailableError
 from benchmarks.results import Result, Writer
-from benchmarks.workloads.workload import Case, Lifetime, Scale, SkipError, Turn, Workload
+from benchmarks.warming import warm_up
+from benchmarks.workloads.workload import WARM_UP, Case, Lifetime, Scale, SkipError, Turn, Workload
 
-WARM_UP = -1
 TURN_OVERHEAD_S = 0.35
 """Of starting a generator and connecting, for the estimate."""
 REASON_CHARS = 300
@@ -90,8 +90,12 @@ class Comparison:
     def _start(self, workload: Workload, server: Server) -> bool:
         try:
             server.start()
-        except (RuntimeError, OSError, AssertionError) as error:
+            if workload.needs_warm_servers:
+                seconds = server.warm_up_s / (2 if self._scale.is_quick else 1)
+                warm_up(server, self._folder, seconds)
+        except Exception as error:  # others can be measured all the same
             self._fail(workload, "", server, error)
+            server.stop()
             return False
         return True
 
@@ -112,9 +116,10 @@ class Comparison:
         self, workload: Workload, case: Case, servers: list[Server], kept: dict[str, object]
     ) -> None:
         able = {server.name for server in servers}
-        for number in range(WARM_UP if case.warm_up else 0, min(self._scale.rounds, case.rounds_max)):
+        turns = {server.name: self._scale.turns(workload, case, server.name) for server in servers}
+        for number in range(WARM_UP, self._scale.rounds):
             for server in servers if number % 2 == 0 else reversed(servers):
-                if server.name not in able:
+                if server.name not in able or number not in turns[server.name]:
                     continue
                 able.discard(server.name)
                 with self._recorded(workload, case.name, server):
@@ -174,15 +179,17 @@ def brief(text: str) -> str:
     return line if len(line) <= REASON_CHARS else line[: REASON_CHARS - 3] + "..."
 
 
-def estimate_s(workloads: Iterable[Workload], servers: Iterable[type[Server]], scale: Scale) -> float:
+def estimate_s(workloads: Iterable[Workload], servers: Collection[type[Server]], scale: Scale) -> float:
     """Return about how long a run takes."""
     names = {server.name for server in servers}
-    total = 6.0
+    warm_up_s = sum(server.warm_up_s for server in servers) / (2 if scale.is_quick else 1)
+    total = 6.0 + warm_up_s
     for workload in workloads:
         taking_part = names & workload.servers
         total += workload.prepare_s * len(taking_part)
+        if workload.lifetime is Lifetime.OWN and workload.needs_warm_servers:
+            total += warm_up_s
         for case in workload.cases(scale):
-            count = len(taking_part & case.servers if case.servers is not None else taking_part)
-            turns = min(scale.rounds, case.rounds_max) + case.warm_up
-            total += count * turns * (case.seconds + TURN_OVERHEAD_S)
+            for server in taking_part & case.servers if case.servers is not None else taking_part:
+                total += len(scale.turns(workload, case, server)) * (case.seconds + TURN_OVERHEAD_S)
     return total

@@ -113,9 +113,9 @@ class Meter:
     """Measures one server from its making to stop().
 
     Args:
-        pid: the server's first process; None when servers start and end meanwhile: as children of this process
-            they are not taken for others once they have ended, and what they used is not told.
-        now_s: a monotonic clock.
+        pid: the server's first process; None when servers start and end meanwhile: as children of this
+        process they are not taken for others once they have ended, and what they used is not told. now_s: a
+        monotonic clock.
     """
 
     def __init__(self, pid: int | None, now_s: float) -> None:

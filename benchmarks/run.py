@@ -32,8 +32,8 @@ from benchmarks.workloads.workload import Scale, Workload
 OUTPUT = host.ROOT / ".bench"
 DESCRIPTORS = 100_000
 EXIT_BUSY = 3
-TURN_SECONDS = 1.2
-QUICK_SECONDS = 0.8
+TURN_SECONDS = 1.0
+QUICK_SECONDS = 0.6
 
 
 def main() -> int:

@@ -30,7 +30,8 @@ class KafkaServer(Server):
     """One process, broker and controller."""
 
     name = "Apache Kafka"
-    remark = f"{' '.join(HEAP)}, G1, default threads"
+    warm_up_s = 12.0
+    remark = f"{' '.join(HEAP)}, G1, default threads, warmed up for {warm_up_s:.0f} s"
 
     def check_available(self) -> None:
         try:

@@ -48,6 +48,7 @@ class Server:
 
     Attributes:
         start_s: from exec to the first answer, of the last start.
+        warm_up_s: how long it is loaded after a start before anything counts.
         remark: what a reader must know about it, for the table.
     """
 
@@ -56,6 +57,7 @@ class Server:
     remark = ""
     is_durable = True
     start_timeout_s = 90.0
+    warm_up_s = 0.0
 
     def __init__(self, directory: Path, overrides: Mapping[str, str] | None = None) -> None:
         self.directory = directory

@@ -1,7 +1,9 @@
-"""All workloads, in the order they run."""
+"""All workloads, in the order they run: of those that share servers, many partitions come last."""
 
 from benchmarks.workloads import (
     cold_reads,
+    groups,
+    kafka_tools,
     large_fetches,
     latency,
     librdkafka,
@@ -18,10 +20,12 @@ WORKLOADS: dict[str, Workload] = {
         small_requests,
         large_fetches,
         librdkafka,
+        kafka_tools,
         latency,
-        waiting,
-        many_partitions,
         cold_reads,
+        many_partitions,
+        waiting,
+        groups,
         lifecycle,
     )
 }

@@ -76,7 +76,13 @@ def cases(scale: Scale) -> list[Case]:
             return consume(turn, size)
 
         made.append(
-            Case(name=f"consume, {size} bytes", run=read, figures=figures, seconds=scale.seconds + 0.4)
+            Case(
+                name=f"consume, {size} bytes",
+                run=read,
+                figures=figures,
+                seconds=scale.seconds + 0.4,
+                warm_up=False,
+            )
         )
         for mode in MODES:
             if scale.is_quick and mode == "acks=all":
@@ -91,6 +97,7 @@ def cases(scale: Scale) -> list[Case]:
                     run=write,
                     figures=figures,
                     seconds=scale.seconds + 0.6,
+                    warm_up=False,
                 )
             )
     return made

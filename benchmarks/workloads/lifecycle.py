@@ -86,6 +86,7 @@ def cases(scale: Scale) -> list[Case]:
             figures=("seconds_per_gib", "start_s"),
             seconds=4 if scale.is_quick else 9,
             warm_up=False,
+            rounds_max=2,
         ),
     ]
 
@@ -101,5 +102,6 @@ WORKLOAD = Workload(
     " controller.",
     cases=cases,
     lifetime=Lifetime.NONE,
+    others_rounds=1,
     prepare_s=0.1,
 )

@@ -8,13 +8,14 @@ from barnabas.protocol.api_keys import ApiKey
 from benchmarks.asking import EPOCH_MARK, AnsweredError, Asker, Topic, batch, chunks, place_of
 from benchmarks.brokers.server import Server
 from benchmarks.generators import load
-from benchmarks.workloads.workload import Case, Figures, Lifetime, Scale, SkipError, Turn, Workload
+from benchmarks.workloads.workload import Case, Figures, Scale, SkipError, Turn, Workload
 
 TOPICS = 1000
 QUICK_TOPICS = 100
 PARTITIONS_PER_TOPIC = 10
 TOPICS_PER_REQUEST = 50
 CREATE_S_MAX = 180
+LEADERS_S_MAX = 30
 SESSION_SIZES = (1, 1000)
 VALUE_BYTES = 1024
 SESSION_CASE = "session of {:,}, one hot"
@@ -73,9 +74,17 @@ def open_session(asker: Asker, topic: Topic, size: int) -> Session:
             topics=topics,
         )
 
-    opened = asker.ask(request(0, 0, asked(range(size), 0)), version)
-    if opened.error_code or opened.session_id == 0:
-        raise SkipError(f"no fetch session: error {opened.error_code}, id {opened.session_id}")
+    deadline = time.monotonic() + LEADERS_S_MAX
+    while True:
+        opened = asker.ask(request(0, 0, asked(range(size), 0)), version)
+        if opened.error_code or opened.session_id == 0:
+            raise SkipError(f"no fetch session: error {opened.error_code}, id {opened.session_id}")
+        wrong = {part.error_code for told in opened.responses for part in told.partitions} - {0}
+        if not wrong:
+            break
+        if time.monotonic() > deadline:
+            raise AnsweredError(f"a session of {size} partitions: errors {wrong}")
+        time.sleep(0.1)
     polled = asker.ask(request(opened.session_id, 1, asked(range(1), 0)), version)
     if polled.error_code or len(polled.responses) != 1 or len(polled.responses[0].partitions) != 1:
         raise SkipError(f"an incremental fetch is not answered with the one partition: {polled.error_code}")
@@ -192,5 +201,5 @@ WORKLOAD = Workload(
     cases=cases,
     prepare=prepare,
     prepare_s=6,
-    lifetime=Lifetime.OWN,
+    others_rounds=1,
 )

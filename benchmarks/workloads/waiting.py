@@ -9,15 +9,15 @@ from benchmarks.workloads.workload import Case, Figures, Lifetime, Scale, Turn, 
 PARKED = 10_000
 QUICK_PARKED = 2_000
 WAKES_PER_S = 200
-IDLE_S = 10
-QUICK_IDLE_S = 3
+IDLE_S = 6
+QUICK_IDLE_S = 2
 REST_S = 1.0
 TOLD_S = 30
 FAN_OUT = 200
 FAN_OUT_PER_S = 100
 VALUE_BYTES = 1024
-WAKE_ALL_APPENDS = 4
-WAKE_ALL_RATE = 0.5
+WAKE_ALL_APPENDS = 3
+WAKE_ALL_RATE = 1.0
 PARKED_CASE = "{} parked fetches, one woken"
 WAKE_ALL_CASE = "one append wakes {}"
 FAN_OUT_CASE = f"one partition, {FAN_OUT} consumers, {FAN_OUT_PER_S} records/s"
@@ -136,10 +136,11 @@ WORKLOAD = Workload(
     method="watch.c: long polls of one partition each, on a connection of their own, sessionless,"
     " min.bytes 1, max.wait 10 minutes. Appends are due by the clock, and a latency counts from when"
     " its append was due until a consumer has the whole answer (open loop). CPU at rest is measured"
-    " for 10 s and told for 30; memory per connection and per parked fetch is the growth of resident"
+    " for 6 s and told for 30; memory per connection and per parked fetch is the growth of resident"
     " memory, on a fresh server.",
     cases=cases,
     prepare=prepare,
     prepare_s=6,
+    others_rounds=1,
     lifetime=Lifetime.OWN,
 )

@@ -14,7 +14,9 @@ from benchmarks.brokers.known import SERVERS
 from benchmarks.brokers.server import Kind, Server
 
 Figures = dict[str, float]
+WARM_UP = -1
 BROKERS = frozenset(server.name for server in SERVERS.values() if server.kind is Kind.BROKER)
+OTHERS = BROKERS - {"Barnabas", "Apache Kafka"}
 
 
 class SkipError(Exception):
@@ -36,12 +38,18 @@ class Scale:
     Attributes:
         rounds: how often each server has its turn.
         seconds: of load per turn, for throughput.
-        is_quick: fewer cases, smaller data.
+        is_quick: fewer cases, smaller data, and no uncounted first turns.
     """
 
     rounds: int = 3
-    seconds: float = 1.2
+    seconds: float = 1.0
     is_quick: bool = False
+
+    def turns(self, workload: "Workload", case: "Case", server: str) -> range:
+        """Return the numbers of a server's turns at a case, WARM_UP first where there is such a turn."""
+        most = workload.others_rounds if server in OTHERS else self.rounds
+        has_warm_up = case.warm_up and not self.is_quick
+        return range(WARM_UP if has_warm_up else 0, min(self.rounds, most, case.rounds_max))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +104,9 @@ class Workload:
         prepare_s: what that takes per server, for the estimate.
         overrides: broker settings (only with Lifetime.OWN).
         servers: names of those that take part.
+        needs_warm_servers: whether a server that gains from it is loaded before (see warming.py).
+        others_rounds: turns at most of brokers other than Barnabas and Apache Kafka, whose figures are
+        context.
     """
 
     name: str
@@ -107,3 +118,5 @@ class Workload:
     lifetime: Lifetime = Lifetime.SHARED
     overrides: Mapping[str, str] = field(default_factory=dict)
     servers: frozenset[str] = BROKERS
+    needs_warm_servers: bool = True
+    others_rounds: int = 2
