@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from barnabas.base.clock import Clock
+from barnabas.base.cold_reads import ColdReads
 from barnabas.base.dataclass import replace
 from barnabas.base.entropy import Entropy
 from barnabas.base.hints import Any, Final
@@ -42,6 +43,7 @@ def make_group_coordinator(
     entropy: Entropy,
     wheel: TimerWheel,
     call_soon: Callable[[Callable[[], None]], None],
+    cold_reads: ColdReads | None,
 ) -> GroupCoordinator:
     """Return the coordinator of all groups; it follows the metadata through `metadata_changed`.
 
@@ -66,6 +68,7 @@ def make_group_coordinator(
         entropy=entropy,
         wheel=wheel,
         call_soon=call_soon,
+        cold_reads=cold_reads,
     )
 
 
@@ -125,8 +128,9 @@ class GroupConfigs:
             return self._broker
         known = self._of_group.get(group_id)
         if known is None:
+            settings = self._settings()
             changes: dict[str, Any] = {
-                _GROUP_FIELDS[name]: GROUP.parse(name, text)
+                _GROUP_FIELDS[name]: _within_limits(name, text, settings)
                 for name, text in overrides.items()
                 if name in _GROUP_FIELDS
             }
@@ -138,3 +142,12 @@ class GroupConfigs:
         if delta.configs_changed:
             self._broker = group_config(self._settings())
             self._of_group.clear()
+
+
+def _within_limits(name: str, text: str, settings: Settings) -> int:
+    """Return what a group's config stands for; limits may have become narrower since it was set."""
+    kind, _, rest = name.partition(".")
+    value = GROUP.parse(name, text)
+    assert isinstance(value, int)
+    low, high = (settings.integer(f"group.{kind}.{bound}.{rest}") for bound in ("min", "max"))
+    return min(max(value, low), high)

@@ -41,6 +41,9 @@ SHIPPED: Final[Mapping[str, str]] = {
 }
 """What holds before any file is read: one node that does all, as Kafka's own config/server.properties."""
 
+_ASSIGNORS: Final = ("uniform", "range")
+"""Those of consumer groups, by the names they have in coordinator/assignor.py."""
+
 _ENVIRONMENT_PREFIX: Final = "KAFKA_"
 _LISTENER_PREFIX: Final = "listener.name."
 
@@ -273,6 +276,8 @@ def load_settings(
     _check_values(settings, values)
     _check_listeners(settings)
     _check_supported(settings)
+    if any(name.startswith("group.consumer.") for name in values):
+        _check_groups(settings)
     return settings
 
 

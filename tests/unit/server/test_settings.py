@@ -78,6 +78,23 @@ def test_a_foreign_variable_is_ignored_with_a_warning(caplog):
         ({"text": "process.roles=broker"}, ["process.roles"]),
         ({"text": "authorizer.class.name=x.Y"}, ["authorizer.class.name", "not supported"]),
         ({"text": "controller.quorum.voters=1@a:1,2@b:2"}, ["controller.quorum.voters", "2@b:2"]),
+        ({"text": "group.consumer.assignors=com.example.Mine"}, ["neither uniform nor range"]),
+        (
+            {"text": "group.consumer.min.session.timeout.ms=70000"},
+            ["group.consumer.max.session.timeout.ms must be greater than or equal to"],
+        ),
+        (
+            {"text": "group.consumer.session.timeout.ms=1000"},
+            ["group.consumer.session.timeout.ms must be greater than or equal to group.consumer.min."],
+        ),
+        (
+            {"text": "group.consumer.assignment.interval.ms=20000"},
+            ["group.consumer.max.assignment.interval.ms must be greater than or equal to"],
+        ),
+        (
+            {"text": "group.consumer.min.session.timeout.ms=1000\ngroup.consumer.session.timeout.ms=5000"},
+            ["group.consumer.heartbeat.interval.ms must be less than group.consumer.session.timeout.ms"],
+        ),
     ],
 )
 def test_what_stops_a_start(given, words):
