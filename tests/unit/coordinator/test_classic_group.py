@@ -1,5 +1,7 @@
 """What a classic group answers to commits, expiry, deletion and lists."""
 
+from pathlib import Path
+
 import pytest
 
 from barnabas.base.errors import ApiError, ErrorCode
@@ -156,6 +158,12 @@ def test_every_way_between_states_is_in_the_table() -> None:
         group.transition_to(ClassicGroupState.STABLE, 0)
     assert all(before is not after for before, after in TRANSITIONS)
     assert {after for _, after in TRANSITIONS} == set(ClassicGroupState)
+
+
+def test_the_documentation_shows_the_table() -> None:
+    documentation = (Path(__file__).parents[3] / "docs" / "groups.md").read_text()
+    for (before, after), when in TRANSITIONS.items():
+        assert f"| {before.value} | {after.value} | {when} |" in documentation
 
 
 def wishes(*names: str) -> list[tuple[str, bytes]]:
