@@ -13,7 +13,8 @@ PROTOCOLS = ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3")
 HANDSHAKE_TIMEOUT_MS = 10_000
 
 TLS_READ_BYTES = 64 * 1024
-"""Four records. A record at a time costs a fifth more, beyond 32 KiB little is gained (benchmarks/tls.py)."""
+"""Four records, and the size of the loop's staging buffer. From 16 to 128 KiB no size cost measurably less
+processor time than another (benchmarks/tls.py, docs/performance.md)."""
 
 
 class TlsConfigError(ValueError):
