@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from barnabas.base.cold_reads import ColdReads
 from barnabas.base.errors import ApiError
 from barnabas.coordinator.outcome import CoordinatorRecord, Outcome, Timers
 from barnabas.coordinator.record_codec import RecordCodec
@@ -91,7 +92,7 @@ class ToyCoordinator:
         self.config = RuntimeConfig(topic=OFFSETS_TOPIC, partition_count=PARTITIONS, **config)
         self.restart()
 
-    def restart(self) -> None:
+    def restart(self, cold_reads: ColdReads | None = None) -> None:
         self.shards: dict[int, ToyShard] = {}
         self.runtime: CoordinatorRuntime[ToyShard] = CoordinatorRuntime(
             config=self.config,
@@ -101,6 +102,7 @@ class ToyCoordinator:
             wheel=self.broker.wheel,
             call_soon=self.broker.soon.append,
             make_shard=self._make,
+            cold_reads=cold_reads,
         )
 
     def _make(self, number: int, timers: Timers) -> ToyShard:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from barnabas.base.clock import Clock
+from barnabas.base.cold_reads import ColdReads
 from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import Final, TypeVar
@@ -55,6 +56,7 @@ class GroupCoordinator:
         entropy: Entropy,
         wheel: TimerWheel,
         call_soon: Callable[[Callable[[], None]], None],
+        cold_reads: ColdReads | None = None,
     ) -> None:
         self._topic = topic
         self._config_of = config_of
@@ -70,6 +72,7 @@ class GroupCoordinator:
             wheel=wheel,
             call_soon=call_soon,
             make_shard=self._make_shard,
+            cold_reads=cold_reads,
         )
         self._follow_topic()
 

@@ -12,9 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from barnabas.base.cold_reads import ColdReadError, ColdReads
+from barnabas.base.enums import Enum
 from barnabas.base.errors import DecodeError
 from barnabas.base.hints import Final
+from barnabas.base.limits import COLD_READ_TRIES_MAX
 from barnabas.base.logger import Logger
+from barnabas.base.region import LeasedFile
 from barnabas.coordinator.record_codec import RecordCodec, UnknownRecordError
 from barnabas.coordinator.shard import NO_PRODUCER_ID, Shard
 from barnabas.protocol.control_records import ControlType, parse_control_type
@@ -25,9 +29,17 @@ from barnabas.storage.log import Log
 _log = Logger(__name__)
 
 READ_BYTES: Final = 256 * 1024
-"""What is read at once; small enough to be read from a cold disk without being noticed by others."""
+"""What is read at once. It is in memory before it is read (F44); a disk that is slow holds up nobody."""
 
 RECORDS_PER_STEP: Final = 32
+
+
+class LoadProgress(Enum):
+    """How far a load came."""
+
+    DONE = "done"
+    TIME_UP = "time is up"
+    COLD = "what comes next is not in memory"
 
 
 class LogLoader:
@@ -35,6 +47,7 @@ class LogLoader:
 
     Args:
         now_us: reads the monotonic clock.
+        cold_reads: brings in what is not in memory; None: a load waits for the disk.
 
     Attributes:
         end_offset: where the load ends.
@@ -46,6 +59,8 @@ class LogLoader:
 
     __slots__ = (
         "_codec",
+        "_cold",
+        "_cold_reads",
         "_log",
         "_now_us",
         "_shard",
@@ -58,11 +73,21 @@ class LogLoader:
         "unknown_count",
     )
 
-    def __init__(self, log: Log, *, codec: RecordCodec, shard: Shard, now_us: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        log: Log,
+        *,
+        codec: RecordCodec,
+        shard: Shard,
+        now_us: Callable[[], int],
+        cold_reads: ColdReads | None = None,
+    ) -> None:
         self._log = log
         self._codec = codec
         self._shard = shard
         self._now_us = now_us
+        self._cold_reads = cold_reads
+        self._cold: ColdReadError | tuple[LeasedFile, int, int] | None = None
         self._steps = self._replay_all()
         self.end_offset = log.log_end_offset
         self.record_count = 0
@@ -71,36 +96,80 @@ class LogLoader:
         self.bytes_read = 0
         self.started_us = now_us()
 
-    def load(self, until_us: int) -> bool:
-        """Replay until the clock says so; return whether the end was reached.
+    def load(self, until_us: int) -> LoadProgress:
+        """Replay until the clock says so, until the end, or until something is not in memory.
+
+        After COLD call `bring_in`, and this again when it is there.
 
         Raises:
             ApiError: the log cannot be read.
         """
-        return all(self._now_us() < until_us for _ in self._steps)
+        for is_cold in self._steps:
+            if is_cold:
+                return LoadProgress.COLD
+            if self._now_us() >= until_us:
+                return LoadProgress.TIME_UP
+        return LoadProgress.DONE
 
-    def _replay_all(self) -> Iterator[None]:
+    def bring_in(self, ready: Callable[[], None]) -> None:
+        """Have helpers read what is not in memory; `ready` is called when it is there, or cannot be read."""
+        assert self._cold_reads is not None
+        if isinstance(self._cold, ColdReadError):
+            self._cold_reads.read_all(self._cold, ready)
+            return
+        assert self._cold is not None
+        leased, position, length = self._cold
+        self._cold_reads.read(leased, position, length, lambda _: ready())
+
+    def _replay_all(self) -> Iterator[bool]:
+        """Replay from here to the end; yield whether what comes next must be brought in first."""
         log = self._log
-        bound = log.log_end_offset_metadata
         offset = log.log_start_offset
+        tries_left = tries_max = 0 if self._cold_reads is None else COLD_READ_TRIES_MAX
         while offset < self.end_offset:
-            found = log.read(offset, bound, READ_BYTES, min_one_message=True).records
-            if found is None:
-                break  # a gap up to the end
-            try:
-                data = found.read()
-            finally:
-                found.release()
+            data = self._read(offset, may_wait=tries_left == 0)
+            if data is None:
+                if self._cold is None:
+                    break  # a gap up to the end
+                tries_left -= 1
+                yield True
+                continue
+            tries_left = tries_max
             reached = offset
             for position, header in iter_batches(data, allow_partial_tail=True):
                 reached = header.next_offset
                 self.bytes_read += header.size_bytes
-                yield from self._replay_batch(data, position, header, offset)
+                for _ in self._replay_batch(data, position, header, offset):
+                    yield False
             if reached == offset:
                 _log.error("%s: nothing but a part of a batch at offset %d; the load ends", log.name, offset)
                 self.damaged_count += 1
                 break
             offset = reached
+
+    def _read(self, offset: int, *, may_wait: bool) -> bytes | None:
+        """Return batches from an offset on; None at the end, or with `_cold` set to what is not in memory."""
+        log = self._log
+        self._cold = None
+        try:
+            found = log.read(
+                offset, log.log_end_offset_metadata, READ_BYTES, min_one_message=True, may_wait=may_wait
+            ).records
+        except ColdReadError as cold:
+            self._cold = cold
+            return None
+        if found is None:
+            return None
+        try:
+            place = (found.leased, found.position, found.length)
+            if not may_wait and self._cold_reads is not None and not self._cold_reads.is_ready(*place):
+                self._cold = place
+                return None
+            return found.read()
+        except OSError as error:
+            raise log.directory.failed(error, f"loading {log.name}") from error
+        finally:
+            found.release()
 
     def _replay_batch(
         self, data: bytes, position: int, header: BatchHeader, start_offset: int

@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from barnabas.base.clock import Clock
+from barnabas.base.cold_reads import ColdReads
 from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import Any, Final, Generic, TypeVar
@@ -26,7 +27,7 @@ from barnabas.base.logger import Logger
 from barnabas.base.uuids import NULL_UUID
 from barnabas.coordinator.appender import Appender, TransactionEnd
 from barnabas.coordinator.hosted_shard import HostedShard, ShardState
-from barnabas.coordinator.log_loader import LogLoader
+from barnabas.coordinator.log_loader import LoadProgress, LogLoader
 from barnabas.coordinator.outcome import Outcome, Reply, Timers
 from barnabas.coordinator.partition_for import partition_for
 from barnabas.coordinator.record_codec import RecordCodec
@@ -79,6 +80,7 @@ class CoordinatorRuntime(Generic[ShardT]):
         codec: of the topic's records.
         make_shard: (partition number, timers of the shard) -> a shard without state.
         call_soon: runs a call in a later turn of the loop.
+        cold_reads: brings in what a load reads (F44); None: a load waits for the disk.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class CoordinatorRuntime(Generic[ShardT]):
         wheel: TimerWheel,
         call_soon: Callable[[Callable[[], None]], None],
         make_shard: Callable[[int, Timers], ShardT],
+        cold_reads: ColdReads | None = None,
     ) -> None:
         self.config = config
         self._codec = codec
@@ -99,6 +102,7 @@ class CoordinatorRuntime(Generic[ShardT]):
         self._wheel = wheel
         self._call_soon = call_soon
         self._make_shard = make_shard
+        self._cold_reads = cold_reads
         self._appender = Appender(config=config, codec=codec, replicas=replicas, clock=clock)
         self._hosted: dict[int, HostedShard[ShardT]] = {}
         self._loading: deque[HostedShard[ShardT]] = deque()
@@ -204,7 +208,8 @@ class CoordinatorRuntime(Generic[ShardT]):
     @property
     def is_loading(self) -> bool:
         """Whether some shard is not loaded yet."""
-        return bool(self._loading)
+        unready = (ShardState.INITIAL, ShardState.LOADING)
+        return any(hosted.state in unready for hosted in self._hosted.values())
 
     # Operations
 
@@ -347,7 +352,11 @@ class CoordinatorRuntime(Generic[ShardT]):
         )
         hosted.shard = self._make_shard(number, hosted.timers)
         hosted.loader = LogLoader(
-            partition.log, codec=self._codec, shard=hosted.shard, now_us=self._clock.monotonic_us
+            partition.log,
+            codec=self._codec,
+            shard=hosted.shard,
+            now_us=self._clock.monotonic_us,
+            cold_reads=self._cold_reads,
         )
         self._hosted[number] = hosted
         self._loading.append(hosted)
@@ -376,17 +385,20 @@ class CoordinatorRuntime(Generic[ShardT]):
         """Load the first shard that waits for it; return whether there is time for another."""
         hosted = self._loading[0]
         try:
-            is_done = hosted.loader.load(until_us)
+            progress = hosted.loader.load(until_us)
         except ApiError as error:
             _log.error("%s cannot be loaded: %s", hosted, error)
             self._loading.popleft()
             hosted.become(ShardState.FAILED)
             return True
-        if not is_done:
-            if hosted.state is ShardState.INITIAL:
-                hosted.become(ShardState.LOADING)
+        if progress is not LoadProgress.DONE and hosted.state is ShardState.INITIAL:
+            hosted.become(ShardState.LOADING)
+        if progress is LoadProgress.TIME_UP:
             return False
         self._loading.popleft()
+        if progress is LoadProgress.COLD:
+            hosted.loader.bring_in(lambda: self._go_on_loading(hosted))
+            return True
         hosted.become(ShardState.ACTIVE)
         self._tell_loaded(hosted)
         try:
@@ -395,6 +407,11 @@ class CoordinatorRuntime(Generic[ShardT]):
             # A fault of ours; some deadlines are not armed, but what is committed can still be read.
             _log.exception("%s could not begin as it should", hosted)
         return self._clock.monotonic_us() < until_us
+
+    def _go_on_loading(self, hosted: HostedShard[ShardT]) -> None:
+        if hosted.state is ShardState.LOADING:
+            self._loading.appendleft(hosted)
+            self._load_later()
 
     def _tell_loaded(self, hosted: HostedShard[ShardT]) -> None:
         loader = hosted.loader
@@ -408,7 +425,7 @@ class CoordinatorRuntime(Generic[ShardT]):
             loader.record_count,
             loader.bytes_read,
             took_us // 1000,
-            len(self._loading),
+            sum(hosted.state in (ShardState.INITIAL, ShardState.LOADING) for hosted in self._hosted.values()),
         )
 
 

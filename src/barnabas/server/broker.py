@@ -288,6 +288,7 @@ class Broker:
             entropy=self._entropy,
             wheel=self._wheel,
             call_soon=self._reactor.call_soon,
+            cold_reads=self._cold_reads,
         )
         return self._groups
 

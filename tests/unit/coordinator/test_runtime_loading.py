@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from barnabas.base.cold_reads import ColdReads
 from barnabas.coordinator.appender import TransactionEnd
 from barnabas.coordinator.runtime import FIRST_LOAD_US
 from barnabas.protocol.control_records import ControlType, build_end_txn_batch
@@ -181,3 +182,61 @@ def test_a_transaction_is_ended_by_a_marker_in_the_log(committed: bool) -> None:
     toy.restart()
     toy.read("a")
     assert toy.shard("a").story == live[1:] + live[:1], "the same, but for when it was loaded"
+
+
+class Helpers:
+    """Reads off the loop, when the test says so."""
+
+    def __init__(self, toy: ToyCoordinator) -> None:
+        self.waiting: list[tuple[Any, Any]] = []
+        self.operations: list[str] = []
+        self.reads = ColdReads(
+            lambda work, done: self.waiting.append((work, done)),
+            clock=toy.broker.clock,
+            threads=4,
+            ahead_bytes_max=0,
+        )
+        disk = toy.broker.logs.disk
+        for log in toy.broker.logs.logs.values():
+            for name in disk.list_dir(log.path):
+                disk.evict(f"{log.path}/{name}")
+        disk.on_operation = lambda what, path: self.operations.append(what)
+
+    def help_out(self) -> None:
+        while self.waiting:
+            work, done = self.waiting.pop(0)
+            work()
+            done(None)
+
+
+def test_f44_a_load_never_waits_for_the_disk() -> None:
+    toy = ToyCoordinator()
+    for key in "abcdefgh":
+        for number in range(20):
+            toy.put(key, str(number) * 1000)
+    helpers = Helpers(toy)
+    toy.restart(helpers.reads)
+    toy.runtime.load_all()
+    assert toy.read("a").error == "COORDINATOR_LOAD_IN_PROGRESS"
+    toy.broker.settle()
+    assert toy.runtime.is_loading
+    while helpers.waiting:
+        helpers.help_out()
+        toy.broker.settle()
+    assert "bring_in" in helpers.operations
+    assert "stall" not in helpers.operations
+    assert not toy.runtime.is_loading
+    assert [toy.read(key).reply for key in "abcdefgh"] == ["19" * 1000] * 8
+
+
+def test_what_is_unloaded_while_helpers_read_stays_so() -> None:
+    toy = ToyCoordinator()
+    toy.put("a", "1")
+    helpers = Helpers(toy)
+    toy.restart(helpers.reads)
+    toy.runtime.load_all()
+    toy.broker.settle()
+    toy.runtime.stop()
+    helpers.help_out()
+    toy.broker.settle()
+    assert toy.shard("a").story == []
