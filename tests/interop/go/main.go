@@ -9,6 +9,8 @@
 //	offsets-for-time BOOTSTRAP TOPIC PARTITIONS TIMESTAMP
 //	offset-range     BOOTSTRAP TOPIC PARTITIONS
 //	administer       BOOTSTRAP TOPIC
+//
+// With `member` as the second argument it is a member of a consumer group instead: member.go.
 package main
 
 import (
@@ -51,6 +53,10 @@ func main() {
 	if !known {
 		fmt.Fprintln(os.Stderr, "no such client:", os.Args[1])
 		os.Exit(2)
+	}
+	if len(os.Args) > 2 && os.Args[2] == "member" {
+		runMember(os.Args[1], os.Args[3:])
+		return
 	}
 	commands := bufio.NewScanner(os.Stdin)
 	for commands.Scan() {

@@ -48,6 +48,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  *   offset-range     BOOTSTRAP TOPIC PARTITIONS
  *   administer       BOOTSTRAP TOPIC
  *   parked           BOOTSTRAP FIRST-TOPIC SECOND-TOPIC MAX-WAIT-MS
+ *   first-record     BOOTSTRAP TOPIC GROUP GROUP-PROTOCOL
  */
 public final class InteropClient {
     private static final Duration DEADLINE = Duration.ofSeconds(60);
@@ -76,6 +77,7 @@ public final class InteropClient {
                 offsetsForTime(words[1], words[2], Integer.parseInt(words[3]), Long.parseLong(words[4]));
             case "offset-range" -> offsetRange(words[1], words[2], Integer.parseInt(words[3]));
             case "parked" -> parked(words[1], List.of(words[2], words[3]), words[4]);
+            case "first-record" -> firstRecord(words[1], words[2], words[3], words[4]);
             case "administer" -> Administration.administer(words[1], words[2]);
             default -> throw new IllegalArgumentException("unknown command " + words[0]);
         };
@@ -168,6 +170,26 @@ public final class InteropClient {
     }
 
     /** How long a record of the second topic takes to a consumer that waits for both, and then its close. */
+    /** Milliseconds from subscribing to the first record, as a group's first member. */
+    private static String firstRecord(String bootstrap, String topic, String group, String protocol) {
+        Properties properties = new Properties();
+        properties.setProperty(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrap);
+        properties.setProperty(ConsumerConfig.GROUP_ID_CONFIG, group);
+        properties.setProperty(ConsumerConfig.GROUP_PROTOCOL_CONFIG, protocol);
+        properties.setProperty(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "earliest");
+        try (KafkaConsumer<byte[], byte[]> consumer =
+                new KafkaConsumer<>(properties, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+            long started = System.nanoTime();
+            consumer.subscribe(List.of(topic));
+            while (consumer.poll(DEADLINE).isEmpty()) {
+                if (System.nanoTime() - started > DEADLINE.toNanos()) {
+                    throw new IllegalStateException("no record");
+                }
+            }
+            return String.valueOf((System.nanoTime() - started) / 1_000_000);
+        }
+    }
+
     private static String parked(String bootstrap, List<String> topics, String maxWaitMs) throws Exception {
         Properties settings = new Properties();
         settings.put(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, maxWaitMs);
