@@ -209,7 +209,7 @@ class Helpers:
             done(None)
 
 
-def test_f44_a_load_never_waits_for_the_disk() -> None:
+def test_a_load_never_waits_for_the_disk() -> None:
     toy = ToyCoordinator()
     for key in "abcdefgh":
         for number in range(20):
