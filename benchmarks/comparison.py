@@ -63,7 +63,13 @@ class Comparison:
 
     @contextlib.contextmanager
     def _servers_for(self, workload: Workload) -> Iterator[list[Server]]:
-        kinds = [kind for kind in self._kinds if kind.name in workload.servers]
+        cases = workload.cases(self._scale)
+        kinds = [
+            kind
+            for kind in self._kinds
+            if kind.name in workload.servers
+            and any(self._scale.turns(workload, case, kind.name) for case in cases)
+        ]
         if workload.lifetime is Lifetime.SHARED:
             yield [server for kind in kinds if (server := self._shared_server(workload, kind)) is not None]
             return
@@ -101,10 +107,11 @@ class Comparison:
 
     def _run_workload(self, workload: Workload, servers: list[Server]) -> None:
         kept: dict[str, object] = {}
+        cases = workload.cases(self._scale)
         for server in servers:
             with self._recorded(workload, "", server):
                 kept[server.name] = workload.prepare(server, self._scale)
-        for case in workload.cases(self._scale):
+        for case in cases:
             taking_part = [
                 server
                 for server in servers
@@ -185,11 +192,15 @@ def estimate_s(workloads: Iterable[Workload], servers: Collection[type[Server]],
     warm_up_s = sum(server.warm_up_s for server in servers) / (2 if scale.is_quick else 1)
     total = 6.0 + warm_up_s
     for workload in workloads:
-        taking_part = names & workload.servers
-        total += workload.prepare_s * len(taking_part)
+        cases = workload.cases(scale)
+        for server in names & workload.servers:
+            turns = sum(
+                len(scale.turns(workload, case, server)) * (case.seconds + TURN_OVERHEAD_S)
+                for case in cases
+                if case.servers is None or server in case.servers
+            )
+            if turns:
+                total += turns + workload.prepare_s / (2 if scale.is_quick else 1)
         if workload.lifetime is Lifetime.OWN and workload.needs_warm_servers:
             total += warm_up_s
-        for case in workload.cases(scale):
-            for server in taking_part & case.servers if case.servers is not None else taking_part:
-                total += len(scale.turns(workload, case, server)) * (case.seconds + TURN_OVERHEAD_S)
     return total

@@ -79,7 +79,7 @@ def load(
     command += ["127.0.0.1", str(port), str(connections), "1", str(seconds), str(len(frame)), file]
     found = run_json(command, seconds + GRACE_S)
     if not found["answers"]:
-        raise LoadError("no answer at all")
+        raise LoadError(f"no answer within {seconds:g} s")
     if found["shortest"] < answer_bytes_min:
         raise LoadError(f"an answer of {found['shortest']} bytes where {answer_bytes_min} are due")
     if found["not_asked"]:

@@ -31,9 +31,10 @@ from tests.broker import BarnabasBroker
 from tests.net.wire import Wire, frame_of
 
 HEARTBEAT_S = 3.0
-SESSION_S = 30.0
-SAMPLE_SHARE = 10
-"""One group in so many has a member that falls silent."""
+SESSION_S = 300.0
+SILENT_SESSION_S = 20.0
+"""Of the groups in which a member falls silent, which are formed when all others are there."""
+SILENT_GROUPS = 100
 GROUPS_AT_ONCE = 100
 JOIN_VERSION = 3
 SYNC_VERSION = 2
@@ -66,11 +67,11 @@ class Beats:
     drifts_ms: list[float] = field(default_factory=list)
 
 
-def join_request(member: Member) -> m.JoinGroupRequest:
+def join_request(member: Member, session_s: float) -> m.JoinGroupRequest:
     protocol = m.JoinGroupRequestJoinGroupRequestProtocol(name="range", metadata=os.urandom(16))
     return m.JoinGroupRequest(
         group_id=member.group,
-        session_timeout_ms=int(SESSION_S * 1000),
+        session_timeout_ms=int(session_s * 1000),
         rebalance_timeout_ms=REBALANCE_TIMEOUT_MS,
         member_id=member.member_id,
         protocol_type="benchmark",
@@ -78,11 +79,11 @@ def join_request(member: Member) -> m.JoinGroupRequest:
     )
 
 
-def form(port: int, names: list[str], members_each: int) -> list[Member]:
+def form(port: int, names: list[str], members_each: int, session_s: float) -> list[Member]:
     """Let groups form, all of them at once."""
     members = [Member(Wire(port), name) for name in names for _ in range(members_each)]
     for member in members:
-        member.wire.sock.sendall(frame_of(join_request(member), JOIN_VERSION))
+        member.wire.sock.sendall(frame_of(join_request(member, session_s), JOIN_VERSION))
     for member in members:
         answer = read(member, m.JoinGroupResponse, 11, JOIN_VERSION)
         assert answer.error_code == 0, answer
@@ -145,21 +146,19 @@ def keep_beating(members: list[Member], seconds: float, waiting: dict[str, list[
                 beats.answered += 1
             elif member.group not in answered_groups:
                 answered_groups.add(member.group)
-                beats.drifts_ms.append((arrived - silent[member.group].beat_at - SESSION_S) * 1000)
+                beats.drifts_ms.append((arrived - silent[member.group].beat_at - SILENT_SESSION_S) * 1000)
     beats.seconds = time.monotonic() - start
     selector.close()
     return beats
 
 
 def fall_silent(members: list[Member], members_each: int) -> dict[str, list[Member]]:
-    """Let one member of some groups fall silent, and the others wait for it in JoinGroup."""
+    """Let the first member of each group fall silent, and the others wait for it in JoinGroup."""
     waiting = {}
-    groups = len(members) // members_each
-    chosen = members[: max(groups // SAMPLE_SHARE, 1) * members_each]
-    for first in range(0, len(chosen), members_each):
-        silent, *others = chosen[first : first + members_each]
+    for first in range(0, len(members), members_each):
+        silent, *others = members[first : first + members_each]
         for member in others:
-            member.wire.sock.sendall(frame_of(join_request(member), JOIN_VERSION))
+            member.wire.sock.sendall(frame_of(join_request(member, SILENT_SESSION_S), JOIN_VERSION))
         silent.wire.sock.sendall(silent.beat)
         silent.beat_at = time.monotonic()
         silent.wire.receive_frame()
@@ -183,9 +182,7 @@ def main() -> None:
             wire.ask(m.FindCoordinatorRequest(key_type=0, coordinator_keys=["group-0"]), 4)
         members: list[Member] = []
         for first in range(0, len(names), GROUPS_AT_ONCE):
-            members += form(broker.port, names[first : first + GROUPS_AT_ONCE], options.members)
-            if members and time.monotonic() - members[0].beat_at > SESSION_S / 2:
-                keep_beating(members, HEARTBEAT_S, {})
+            members += form(broker.port, names[first : first + GROUPS_AT_ONCE], options.members, SESSION_S)
         print(f"{len(names)} groups, {len(members)} members; load averages {os.getloadavg()}", flush=True)
         keep_beating(members, HEARTBEAT_S, {})
         before_s = fine_cpu_s([broker.pid])
@@ -196,13 +193,15 @@ def main() -> None:
             f"of processor each, {spent_s / beats.seconds * 100:.1f} % of one",
             flush=True,
         )
-        waiting = fall_silent(members, options.members)
-        drifts_ms = keep_beating(members, SESSION_S + 3, waiting).drifts_ms
+        names = [f"silent-{number}" for number in range(SILENT_GROUPS)]
+        sampled = form(broker.port, names, options.members, SILENT_SESSION_S)
+        waiting = fall_silent(sampled, options.members)
+        drifts_ms = keep_beating(members + sampled, SILENT_SESSION_S + 3, waiting).drifts_ms
         print(
             f"{len(drifts_ms)} sessions ended late by {statistics.median(drifts_ms):.1f} ms "
             f"(median; {min(drifts_ms):.1f} to {max(drifts_ms):.1f})"
         )
-        for member in members:
+        for member in members + sampled:
             member.wire.sock.close()
 
 

@@ -32,7 +32,7 @@ from benchmarks.workloads.workload import Scale, Workload
 OUTPUT = host.ROOT / ".bench"
 DESCRIPTORS = 100_000
 EXIT_BUSY = 3
-TURN_SECONDS = 1.0
+TURN_SECONDS = 0.9
 QUICK_SECONDS = 0.6
 
 

@@ -151,14 +151,14 @@ def _clients(run: Run) -> Iterator[Judged]:
 def _small(run: Run) -> Iterator[Judged]:
     name = small_requests.WORKLOAD.name
     is_compiled = "compiled" in run.about.get("servers", {}).get(OURS, "")
-    for kind, pure, compiled in (("fetch", 0.5, 0.75), ("produce", 0.4, 0.6)):
+    for kind, kinds, pure, compiled in (("fetch", "fetches", 0.5, 0.75), ("produce", "produces", 0.4, 0.6)):
         cases = selected(run, name, lambda case, kind=kind: kind in case and "16 conn" in case)  # type: ignore[misc]
         yield row(
-            f"small {kind}s/s, 16 connections, to {THEIRS}'s",
+            f"small {kinds}/s, 16 connections, to {THEIRS}'s",
             ratios(run, name, cases, THEIRS, "per_second"), 1.5, at_least=True,
         )  # fmt: skip
         yield row(
-            f"small {kind}s/s, 16 connections, {'compiled' if is_compiled else 'pure'}, to the C floor's",
+            f"small {kinds}/s, 16 connections, {'compiled' if is_compiled else 'pure'}, to the C floor's",
             ratios(run, name, cases, FLOOR, "per_second"), compiled if is_compiled else pure, at_least=True,
         )  # fmt: skip
 
@@ -190,18 +190,16 @@ def _waiting(run: Run) -> Iterator[Judged]:
         )  # fmt: skip
 
 
-def within(run: Run, workload: str, case: str, base: str, server: str, metric: str) -> float | None:
+def within(run: Run, key: Key, base: str, server: str, metric: str) -> float | None:
     """Return one server's figure in a case to its own in another, by their medians."""
-    of, to = run.median((workload, case), server, metric), run.median((workload, base), server, metric)
+    of, to = run.median(key, server, metric), run.median((key[0], base), server, metric)
     return of / to if of is not None and to else None
 
 
-def _within_row(
-    run: Run, what: str, workload: str, case: str, base: str, metric: str, bound: float
-) -> Judged:
-    ours = within(run, workload, case, base, OURS, metric)
-    theirs = within(run, workload, case, base, THEIRS, metric)
-    found = [] if ours is None else [Found(value=ours, where=case)]
+def _within_row(run: Run, key: Key, base: str, *, what: str, metric: str, bound: float) -> Judged:
+    ours = within(run, key, base, OURS, metric)
+    theirs = within(run, key, base, THEIRS, metric)
+    found = [] if ours is None else [Found(value=ours, where=key[1])]
     told = "" if theirs is None else f"{THEIRS} {significant(theirs)}x"
     return row(what, found, bound, at_least=False, beside=told)
 
@@ -209,14 +207,22 @@ def _within_row(
 def _others(run: Run) -> Iterator[Judged]:
     small, large = (many_partitions.SESSION_CASE.format(size) for size in many_partitions.SESSION_SIZES)
     yield _within_row(
-        run, "1,000-partition session, one hot: CPU per fetch to that of a session of 1",
-        many_partitions.WORKLOAD.name, large, small, "cpu_us_per_request", SESSION_FACTOR,
-    )  # fmt: skip
+        run,
+        (many_partitions.WORKLOAD.name, large),
+        small,
+        what="1,000-partition session, one hot: CPU per fetch to that of a session of 1",
+        metric="cpu_us_per_request",
+        bound=SESSION_FACTOR,
+    )
     for case in (cold_reads.WARM_CASE, cold_reads.COLD_CASE):
         yield _within_row(
-            run, f"hot p99 {case} to that alone",
-            cold_reads.WORKLOAD.name, case, cold_reads.ALONE_CASE, "p99_us", HOT_P99_FACTOR,
-        )  # fmt: skip
+            run,
+            (cold_reads.WORKLOAD.name, case),
+            cold_reads.ALONE_CASE,
+            what=f"hot p99 {case} to that alone",
+            metric="p99_us",
+            bound=HOT_P99_FACTOR,
+        )
     start = (lifecycle.WORKLOAD.name, lifecycle.START_CASE)
     recovery = (lifecycle.WORKLOAD.name, lifecycle.RECOVERY_CASE)
     for what, key, metric, bound, unit in (

@@ -19,7 +19,7 @@ RECORDS = {100: 600_000, 1024: 150_000}
 WARM_UP_SHARE = 0.25
 MIB = 1 << 20
 CONSUMER_TIMEOUT_MS = 15_000
-SERVERS = frozenset({"Barnabas", "Apache Kafka", "Tansu", "noida-db"})
+SERVERS = frozenset({"Barnabas", "Apache Kafka"})
 _SENT = re.compile(r"(\d+) records sent, ([\d.]+) records/sec")
 
 
@@ -126,5 +126,4 @@ WORKLOAD = Workload(
     cases=cases,
     prepare=prepare,
     servers=SERVERS,
-    others_rounds=1,
 )

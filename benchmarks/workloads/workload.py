@@ -47,7 +47,9 @@ class Scale:
 
     def turns(self, workload: "Workload", case: "Case", server: str) -> range:
         """Return the numbers of a server's turns at a case, WARM_UP first where there is such a turn."""
-        most = workload.others_rounds if server in OTHERS else self.rounds
+        most = self.rounds
+        if server in OTHERS:
+            most = workload.others_rounds - (1 if self.is_quick else 0)
         has_warm_up = case.warm_up and not self.is_quick
         return range(WARM_UP if has_warm_up else 0, min(self.rounds, most, case.rounds_max))
 
@@ -106,7 +108,7 @@ class Workload:
         servers: names of those that take part.
         needs_warm_servers: whether a server that gains from it is loaded before (see warming.py).
         others_rounds: turns at most of brokers other than Barnabas and Apache Kafka, whose figures are
-        context.
+            context; one less in a quick run.
     """
 
     name: str
