@@ -172,7 +172,12 @@ class World:
 
     def check_that_nobody_is_forgotten(self) -> None:
         """Only the quiet partitions of sessions that live are entered at logs."""
-        entered = {watcher for partition in self.broker.manager.partitions for watcher in partition.log.watch}
+        entered = {
+            quiet
+            for partition in self.broker.manager.partitions
+            for readers in partition.log.watch
+            for quiet in readers.by_session.values()  # type: ignore[attr-defined]
+        }
         assert entered == {part for session in self.sessions() for part in session.reading._quiet}
 
 

@@ -321,6 +321,7 @@ class HostedPartitions:
         partition = self.by_name.pop(name, None)
         if partition is not None:
             partition.become(to)
+            partition.traffic.fetches = partition.fetches
             self.retired_traffic.add(partition.traffic)
             touched.append(partition)
             try:

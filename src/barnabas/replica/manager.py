@@ -61,7 +61,7 @@ from barnabas.replica.produce import (
     AppendReason,
 )
 from barnabas.replica.replica_statistics import ReplicaManagerStatistics, WaitingStatistics
-from barnabas.replica.session_partitions import SessionPartitions
+from barnabas.replica.session_partitions import QuietChanges, SessionPartitions
 from barnabas.storage.batch_validation import RecordsRejectedError
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
@@ -136,6 +136,7 @@ class ReplicaManager:
         self._fetches = Purgatory("Fetch", wheel, call_soon, tries_max=tries_max_per_turn)
         self._produces = Purgatory("Produce", wheel, call_soon, tries_max=tries_max_per_turn)
         self._deletions = Purgatory("DeleteRecords", wheel, call_soon, tries_max=tries_max_per_turn)
+        self._quiet_changes = QuietChanges(call_soon)
         self._fetch_reasons: Counter[FetchReason] = Counter()
         # One bound method for all parked fetches, not one each.
         self._answer_parked = self._answer_parked_fetch
@@ -321,7 +322,8 @@ class ReplicaManager:
 
     def settle(self, session: SessionPartitions, outcome: FetchOutcome) -> None:
         """Its client is told of `outcome`: what is quiet need not be read until something changes (F37)."""
-        session.settle(outcome.partitions, outcome.results, self.partitions.by_name)
+        by_name = self.partitions.by_name
+        session.settle(outcome.partitions, outcome.results, by_name, self._quiet_changes)
 
     # Append
 

@@ -23,7 +23,7 @@ from barnabas.replica.follower_state import FollowerState
 from barnabas.replica.offset_snapshot import OffsetSnapshot
 from barnabas.replica.partition_state import TRANSITIONS, PartitionState, state_error
 from barnabas.replica.partition_traffic import PartitionTraffic
-from barnabas.replica.session_partitions import SessionPartition
+from barnabas.replica.session_partitions import QuietReaders
 from barnabas.replica.validation_rules import validation_rules
 from barnabas.storage.append_info import AppendInfo
 from barnabas.storage.batch_validation import ValidationRules, validate_produced_records
@@ -65,6 +65,7 @@ class Partition:
         "log",
         "partition",
         "partition_epoch",
+        "quiet_readers",
         "replicas",
         "state",
         "topic",
@@ -96,6 +97,7 @@ class Partition:
         self.isr: tuple[int, ...] = ()
         self.followers: dict[int, FollowerState] = {}
         self.traffic = PartitionTraffic()
+        self.quiet_readers: QuietReaders | None = None
         self._rules_config: LogConfig | None = None  # most of many partitions are never appended to
         self._rules: ValidationRules
         self._high_watermark = LogOffsetMetadata(
@@ -114,8 +116,8 @@ class Partition:
     @property
     def fetches(self) -> int:
         """How often fetches read it, counting those that knew from a session that nothing had changed."""
-        spared = [watcher.reads_spared for watcher in self.log.watch if isinstance(watcher, SessionPartition)]
-        return self.traffic.fetches + sum(spared)
+        fetches = self.traffic.fetches
+        return fetches if self.quiet_readers is None else fetches + self.quiet_readers.reads_spared()
 
     # Leadership
 

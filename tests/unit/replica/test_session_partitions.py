@@ -7,7 +7,7 @@ import pytest
 from barnabas.base.errors import ErrorCode
 from barnabas.protocol import messages
 from barnabas.replica.fetch import FetchIsolation, FetchOutcome, FetchReason
-from barnabas.replica.session_partitions import SessionPartition, SessionPartitions
+from barnabas.replica.session_partitions import MARKED_PER_TURN, SessionPartition, SessionPartitions
 from tests.unit.replica.broker_setup import LOCAL_ID, TOPIC, TOPIC_ID, Broker, batch, fetch_params
 
 COUNT = 5
@@ -45,6 +45,12 @@ class Reader:
         (outcome,) = self.fetch(**params)
         outcome.release()
         return [partition.partition for partition in outcome.partitions]
+
+
+def quiet_of(broker: Broker, number: int) -> list[SessionPartition]:
+    """Return those for whom a partition is quiet."""
+    readers = broker.partition(number).quiet_readers
+    return [] if readers is None else list(readers.by_session.values())
 
 
 @pytest.fixture
@@ -195,12 +201,12 @@ def test_a_session_that_is_closed_meanwhile_still_waits_for_its_partitions(
     outcomes = reader.fetch(max_wait_ms=500)
     reader.session.close()
     broker.settle()
-    assert (outcomes, list(broker.partition(3).log.watch)) == ([], [])
+    assert (outcomes, quiet_of(broker, 3)) == ([], [])
     broker.append(3)
     (outcome,) = outcomes
     assert outcome.reason is FetchReason.CASE_G_ENOUGH_BYTES
     outcome.release()
-    assert [list(partition.log.watch) for partition in broker.manager.partitions] == [[]] * COUNT
+    assert [quiet_of(broker, number) for number in range(COUNT)] == [[]] * COUNT
 
 
 def test_f31_a_client_that_leaves_frees_its_fetch_and_the_session_goes_on(
@@ -217,7 +223,7 @@ def test_f31_a_client_that_leaves_frees_its_fetch_and_the_session_goes_on(
 def test_what_is_discarded_is_not_watched(broker: Broker, reader: Reader) -> None:
     assert reader.session.discard(reader.asked[2])
     assert not reader.session.discard(reader.asked[2])
-    assert list(broker.partition(2).log.watch) == []
+    assert quiet_of(broker, 2) == []
     assert len(reader.session) == COUNT - 1
     broker.append(2)
     assert reader.reads() == []
@@ -235,3 +241,58 @@ def test_reads_that_were_spared_are_counted(broker: Broker, reader: Reader) -> N
     assert [partition.fetches - count for partition, count in
             zip(broker.manager.partitions, before, strict=True)] == [4] * COUNT  # fmt: skip
     assert len(plain.session) == COUNT
+
+
+@pytest.fixture
+def crowd(broker: Broker) -> list[Reader]:
+    """More sessions that read the same partitions than are marked in one turn."""
+    made = [Reader(broker) for _ in range(MARKED_PER_TURN + 40)]
+    for reader in made:
+        reader.reads()
+    return made
+
+
+def test_f29_a_crowd_is_marked_over_some_turns(broker: Broker, crowd: list[Reader]) -> None:
+    waiting = [reader.fetch(max_wait_ms=500) for reader in crowd]
+    broker.append(3, settle=False)
+    assert sum(reader.session.marks for reader in crowd) == 0
+    broker.turn()
+    assert sum(reader.session.marks for reader in crowd) == MARKED_PER_TURN
+    broker.settle()
+    assert [len(outcomes) for outcomes in waiting] == [1] * len(crowd)
+    for (outcome,) in waiting:
+        outcome.release()
+
+
+def test_f37_one_of_a_crowd_that_reads_is_marked_first(broker: Broker, crowd: list[Reader]) -> None:
+    for number in (1, 3, 3):
+        broker.append(number, settle=False)
+    for reader in (crowd[-1], crowd[0], crowd[-1]):
+        assert reader.reads() == [1, 3]
+    crowd[7].session.close()
+    crowd[8].session.discard(crowd[8].asked[1])
+    broker.settle()
+    assert [reader.session.marks for reader in crowd] == [2] * 7 + [COUNT] + [2] * (len(crowd) - 8)
+    assert crowd[5].reads() == [1, 3]
+    assert crowd[8].reads() == [3]
+
+
+def test_what_a_crowd_was_spared_is_counted_meanwhile(broker: Broker, crowd: list[Reader]) -> None:
+    def counts() -> list[int]:
+        return [broker.partition(number).fetches for number in (1, 3)]
+
+    before = counts()
+    for reader in crowd:
+        reader.reads()
+    after = [count + len(crowd) for count in before]
+    assert counts() == after
+    broker.append(3, settle=False)
+    broker.turn()
+    assert counts() == after
+    crowd[-1].reads()
+    assert counts() == [count + 1 for count in after]
+    broker.append(1, settle=False)
+    broker.replay(messages.RemoveTopicRecord(topic_id=TOPIC_ID))
+    broker.settle()
+    retired = broker.manager.partitions.retired_traffic.fetches
+    assert retired == sum(after) + 2 + 3 * (len(crowd) * 2 + 1)
