@@ -25,7 +25,7 @@ def test_p5_an_unknown_api_versions_version_is_answered_in_version_0(peer):
     assert {api.api_key for api in response.api_keys} == set(ROUTES)
 
 
-@pytest.mark.parametrize("key", [ApiKey.JOIN_GROUP, ApiKey.BROKER_HEARTBEAT])
+@pytest.mark.parametrize("key", [ApiKey.SHARE_FETCH, ApiKey.BROKER_HEARTBEAT])
 def test_p5_an_api_that_is_not_served_closes_the_connection(peer, key):
     with pytest.raises(ProtocolError, match="not served"):
         peer.dispatcher.request_received(peer.connection, memoryview(bytearray(_header(key, 0))))
