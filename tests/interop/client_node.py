@@ -39,7 +39,7 @@ class ConfluentJsClient(NodeClient):
 
 
 class KafkajsClient(NodeClient):
-    """kafkajs: its producer and its admin client. Its consumer needs groups."""
+    """kafkajs, whose consumer is a group's only member."""
 
     def __init__(self) -> None:
         super().__init__("kafkajs", "kafkajs")
@@ -48,4 +48,10 @@ class KafkajsClient(NodeClient):
         """kafkajs keeps headers in an object: those of one key come together, and none is null."""
         keys = dict.fromkeys(key for key, _ in record.headers)
         together = [(key, value or b"") for wanted in keys for key, value in record.headers if key == wanted]
+        return record._replace(headers=tuple(together))
+
+    def seen(self, record: Record) -> Record:
+        """Headers of one key come together, and null ones are as they were."""
+        keys = dict.fromkeys(key for key, _ in record.headers)
+        together = [(key, value) for wanted in keys for key, value in record.headers if key == wanted]
         return record._replace(headers=tuple(together))

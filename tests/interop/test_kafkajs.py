@@ -1,4 +1,4 @@
-"""kafkajs produces and administers; others read what it wrote, every field compared."""
+"""kafkajs produces, consumes and administers; others read what it wrote and it what they wrote."""
 
 from collections.abc import Callable
 
@@ -51,6 +51,47 @@ def test_what_kafkajs_writes_others_read(
     assert sorted(offsets) == sorted(i // PARTITIONS for i in range(len(records)))
     start = dict.fromkeys(range(PARTITIONS), 0)
     compare(records, client_named(reader).consume(bootstrap, topic, len(records), start))
+
+
+@pytest.mark.parametrize(
+    ("codec", "writer"),
+    [("none", "java"), ("gzip", "librdkafka"), ("snappy", "franz-go"), ("none", "kafkajs")],
+)
+def test_kafkajs_reads_what_others_write(
+    kafkajs: KafkajsClient,
+    codec: str,
+    writer: str,
+    bootstrap: str,
+    slow: bool,
+    client_named: Callable[[str], Client],
+    make_topic: Callable[..., str],
+    record_property: Callable[[str, object], None],
+) -> None:
+    record_property("matrix_producer", writer)
+    record_property("matrix_consumers", "kafkajs")
+    record_property("matrix_codec", codec)
+    producer = kafkajs if writer == "kafkajs" else client_named(writer)
+    count = RECORDS_SLOW if slow else RECORDS
+    records = [producer.sendable(record) for record in make_records(count, seed=6)]
+    topic = make_topic(f"to-kafkajs-{codec}")
+    producer.produce(bootstrap, topic, records, ProduceSettings(codec=codec))
+    start = dict.fromkeys(range(PARTITIONS), 0)
+    expected = [kafkajs.seen(record) for record in records]
+    compare(expected, kafkajs.consume(bootstrap, topic, len(records), start))
+
+
+def test_kafkajs_reads_from_the_middle(
+    kafkajs: KafkajsClient, bootstrap: str, make_topic: Callable[..., str]
+) -> None:
+    topic = make_topic("kafkajs-middle")
+    records = [kafkajs.sendable(record) for record in make_records(200, seed=9)]
+    kafkajs.produce(bootstrap, topic, records, ProduceSettings())
+    consumed = kafkajs.consume(bootstrap, topic, 100, {0: 40, 1: 60})
+    found = {
+        partition: [one.offset for one in consumed if one.record.partition == partition]
+        for partition in (0, 1)
+    }
+    assert found == {0: list(range(40, 100)), 1: list(range(60, 100))}
 
 
 @pytest.mark.parametrize("acks", [0, 1, -1])

@@ -1,10 +1,10 @@
-// kafkajs as a servant of the Python tests: its producer and its admin client.
+// kafkajs as a servant of the Python tests: its producer, its consumer and its admin client.
 //
-// The commands are those of ../go/main.go; consume is not among them, since kafkajs consumes through groups only.
+// The commands are those of ../go/main.go; its consumer is a new group's only member each time.
 'use strict';
 
 const { Kafka, CompressionCodecs, CompressionTypes, ConfigResourceTypes, logLevel } = require('kafkajs');
-const { readRecords, writeOffsets } = require('./records');
+const { readRecords, writeConsumed, writeOffsets } = require('./records');
 const { serve } = require('./servant');
 
 CompressionCodecs[CompressionTypes.Snappy] = require('kafkajs-snappy');
@@ -55,6 +55,36 @@ async function produce(bootstrap, topic, source, target, ...options) {
   }
   writeOffsets(target, [...offsets]);
   return '';
+}
+
+async function consume(bootstrap, topic, count, start, target) {
+  const consumer = connect(bootstrap).consumer({ groupId: `reader-of-${topic}-${process.hrtime.bigint()}` });
+  await consumer.connect();
+  try {
+    await consumer.subscribe({ topics: [topic], fromBeginning: true });
+    const found = await new Promise((resolve, reject) => {
+      const records = [];
+      consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error));
+      const eachMessage = async ({ partition, message }) => {
+        records.push({ ...message, partition, headers: apart(message.headers) });
+        if (records.length === Number(count)) resolve(records);
+      };
+      consumer.run({ eachMessage }).catch(reject);
+      // Taken up once the group has given the partitions.
+      for (const word of start.split(',')) {
+        const [partition, offset] = word.split(':');
+        consumer.seek({ topic, partition: Number(partition), offset });
+      }
+    });
+    writeConsumed(target, found);
+  } finally {
+    await consumer.disconnect();
+  }
+  return '';
+}
+
+function apart(headers) {
+  return Object.entries(headers ?? {}).flatMap(([key, some]) => [some].flat().map((value) => [key, value]));
 }
 
 async function withAdmin(bootstrap, work) {
@@ -127,4 +157,4 @@ async function cluster(bootstrap) {
 }
 
 process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
-serve({ produce, 'offsets-for-time': offsetsForTime, 'offset-range': offsetRange, administer, cluster });
+serve({ produce, consume, 'offsets-for-time': offsetsForTime, 'offset-range': offsetRange, administer, cluster });
