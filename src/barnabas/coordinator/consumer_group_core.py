@@ -50,15 +50,17 @@ class ConsumerGroupCore:
         self.topics = GroupTopics(context.image)
         self.topics_created = 0
 
-    def group(self, group_id: str) -> ConsumerGroup:
+    def group(self, group_id: str, kind: str = "Group") -> ConsumerGroup:
         """Return a consumer group.
 
+        Args:
+            kind: what the message calls it when it is not there.
         Raises:
             ApiError: GROUP_ID_NOT_FOUND.
         """
         found = self.groups.get(group_id)
         if found is None:
-            raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+            raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"{kind} {group_id} not found.")
         if not isinstance(found, ConsumerGroup):
             raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
         return found

@@ -58,7 +58,10 @@ def heartbeat(
         return _leave(core, request, now_ms)
     made: list[CoordinatorRecord] = []
     is_joining = request.member_epoch == JOIN_EPOCH
-    group = group_to_join(core, request.group_id, made) if is_joining else core.group(request.group_id)
+    if is_joining:
+        group = group_to_join(core, request.group_id, made)
+    else:
+        group = core.group(request.group_id, "Consumer group")
     check_room(group, config, request.member_id, request.instance_id)
     owned = _owned(request)
     # Before version 1 it was the coordinator that made the id.
