@@ -11,10 +11,10 @@ from barnabas.base.hints import IO, Any
 from barnabas.cli.client import admin
 from barnabas.cli.client.cluster import Cluster
 from barnabas.cli.client.consumer import DEFAULT_FETCH_BYTES, ConsumedRecord, Consumer
-from barnabas.cli.options import ParamType, TopicName, bootstrap_option, connect, output_option
+from barnabas.cli.options import Moment, ParamType, TopicName, bootstrap_option, connect, output_option
 from barnabas.cli.produce import Escaped
 from barnabas.cli.progress import Progress
-from barnabas.cli.record_text import TEMPLATE_FIELDS, compile_template, parse_time, record_to_json
+from barnabas.cli.record_text import TEMPLATE_FIELDS, compile_template, record_to_json
 from barnabas.cli.root import CommandFailed
 
 _PLAIN_TEMPLATE = "{value}\\n"
@@ -36,20 +36,6 @@ class StartOffset(ParamType):
             return int(value)
         except ValueError:
             self.fail(f"{value!r} is neither earliest, latest nor a number", param, ctx)
-
-
-class Moment(ParamType):
-    """Milliseconds since 1970 or an ISO 8601 time."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        try:
-            return parse_time(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,6 +63,37 @@ class TopicName(ParamType):
         return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
+class GroupName(ParamType):
+    """A group; completion asks the broker for the names."""
+
+    name = "group"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        from barnabas.cli.client.groups import list_groups
+
+        del param
+        names = completing(ctx, lambda cluster: [group.group_id for group in list_groups(cluster)])
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+class Moment(ParamType):
+    """Milliseconds since 1970 or an ISO 8601 time."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        from barnabas.cli.record_text import parse_time
+
+        try:
+            return parse_time(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
 def completing(ctx: click.Context, ask: Callable[[Cluster], list[str]]) -> list[str]:
     """Ask the cluster of a half-typed line for words; none when it does not answer soon."""
     from barnabas.cli.client.errors import ClientError

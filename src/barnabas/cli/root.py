@@ -20,6 +20,7 @@ _COMMANDS = {
     "consume": ("barnabas.cli.consume", "Read records of a topic."),
     "dump-log": ("barnabas.cli.dump_log", "Show and check the files of a log."),
     "explain": ("barnabas.cli.explain", "Tell step by step how a request would be answered."),
+    "groups": ("barnabas.cli.groups", "List, describe, reset and delete groups."),
     "produce": ("barnabas.cli.produce", "Write records to a topic."),
     "serve": ("barnabas.cli.serve_command", "Run a broker."),
     "topics": ("barnabas.cli.topics", "List, create, describe, alter and delete topics."),
@@ -83,6 +84,7 @@ def root() -> None:
       barnabas configs alter topics orders --set retention.ms=86400000
       echo hello | barnabas produce orders
       barnabas consume orders --from-beginning --exit-at-end
+      barnabas groups describe billing
 
     Completion: eval "$(_BARNABAS_COMPLETE=bash_source barnabas)" (or zsh_source, fish_source).
     """
