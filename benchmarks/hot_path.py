@@ -1,6 +1,6 @@
-"""What a Fetch and a Produce cost, in this process without sockets or end to end.
+"""What a Fetch, a Produce and an OffsetCommit cost, in this process without sockets or end to end.
 
-    python benchmarks/hot_path.py [--requests N] [--runs N] [--profile] [--end-to-end] [--seconds N]
+    python benchmarks/hot_path.py [--requests N] [--runs N] [--profile]
 
 In process: a whole broker is started, but its loop never runs. Each request's frame is handed straight to the
 dispatcher, and the answer's parts are thrown away (slices released), so `net` and the kernel's sockets do not
@@ -8,32 +8,22 @@ count. Requests have the shape most clients send: one topic, one partition, ids 
 the cases take turns, so that a noisy machine disturbs all alike; of each the median and the best run's CPU
 time per request are told. A produce writes to a file in the page cache.
 
---end-to-end starts a broker in a process of its own and loads it with the C generator of `load/`: answers per
-second, and the broker's CPU per request, user and system, so with the kernel's work for its sockets. The load
-runs on the same machine.
+The same end to end, over sockets and beside other brokers: `./dev bench --workloads small-requests`.
 
 --profile prints where the time goes, by cProfile, which makes calls look dearer than they are.
 """
 
 import argparse
 import cProfile
-import json
 import os
 import pstats
-import socket
 import statistics
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from net import build
-from start import serve, stop
-
 from barnabas.base.region import FileSlice
-from barnabas.cli.client.admin import create_topic
-from barnabas.cli.client.cluster import Cluster
 from barnabas.handlers.dispatch import Dispatcher
 from barnabas.metadata.topic_changes import TopicCreation
 from barnabas.protocol import frames, messages
@@ -44,7 +34,15 @@ from barnabas.server.settings import load_settings
 
 FETCH_VERSION = 17
 PRODUCE_VERSION = 13
+FIND_COORDINATOR_VERSION = 4
+OFFSET_COMMIT_VERSION = 10
+OFFSET_FETCH_VERSION = 10
+PARTITIONS = 12
+"""Of the topic that a group reads."""
 VALUE_BYTES = 1024
+
+
+TOPICS = {"read": 1, "written": 1, "grouped": PARTITIONS}
 
 
 class Sink:
@@ -103,6 +101,30 @@ def produce_frame(topic_id: bytes, acks: int) -> memoryview:
     return frame(ApiKey.PRODUCE, PRODUCE_VERSION, request)
 
 
+def commit_frame(topic_id: bytes, partitions: int) -> memoryview:
+    """Return a commit of a group that assigns partitions itself."""
+    committed = [
+        messages.OffsetCommitRequestOffsetCommitRequestPartition(
+            partition_index=number,
+            committed_offset=1_000_000,
+            committed_leader_epoch=0,
+            committed_metadata="",
+        )
+        for number in range(partitions)
+    ]
+    topic = messages.OffsetCommitRequestOffsetCommitRequestTopic(topic_id=topic_id, partitions=committed)
+    request = messages.OffsetCommitRequest(group_id="benchmark", topics=[topic])
+    return frame(ApiKey.OFFSET_COMMIT, OFFSET_COMMIT_VERSION, request)
+
+
+def offset_fetch_frame(topic_id: bytes, partitions: int) -> memoryview:
+    topic = messages.OffsetFetchRequestOffsetFetchRequestTopics(
+        topic_id=topic_id, partition_indexes=list(range(partitions))
+    )
+    group = messages.OffsetFetchRequestOffsetFetchRequestGroup(group_id="benchmark", topics=[topic])
+    return frame(ApiKey.OFFSET_FETCH, OFFSET_FETCH_VERSION, messages.OffsetFetchRequest(groups=[group]))
+
+
 def wall_ms() -> int:
     return time.time_ns() // 1_000_000
 
@@ -110,10 +132,11 @@ def wall_ms() -> int:
 def cases(broker: Broker) -> list[tuple[str, memoryview]]:
     """Make the topics; return name and request of each case."""
     ids = {}
-    for name in ("read", "written"):
-        created = broker._controller.create_topics([TopicCreation(name=name, num_partitions=1)])
+    for name, partitions in TOPICS.items():
+        created = broker._controller.create_topics([TopicCreation(name=name, num_partitions=partitions)])
         assert created[0].message is None, created
         ids[name] = broker.image.topics[name].topic_id
+    broker._dispatcher.services.groups.ensure_topic()
     sink = Sink()
     broker._dispatcher.request_received(sink, produce_frame(ids["read"], -1))
     assert sink.answered == 1
@@ -121,46 +144,16 @@ def cases(broker: Broker) -> list[tuple[str, memoryview]]:
 
 
 def frames_of_cases(ids: dict[str, bytes]) -> list[tuple[str, memoryview]]:
-    """Return name and request of each case; `ids` are those of the topics `read` and `written`."""
+    """Return name and request of each case; `ids` are those of TOPICS."""
     return [
         ("empty fetch", fetch_frame(ids["read"], 1)),
         ("1-KiB fetch", fetch_frame(ids["read"], 0)),
         ("1-KiB produce, acks=1", produce_frame(ids["written"], 1)),
         ("1-KiB produce, acks=all", produce_frame(ids["written"], -1)),
+        ("commit, 1 partition", commit_frame(ids["grouped"], 1)),
+        (f"commit, {PARTITIONS} partitions", commit_frame(ids["grouped"], PARTITIONS)),
+        (f"offset fetch, {PARTITIONS} partitions", offset_fetch_frame(ids["grouped"], PARTITIONS)),
     ]
-
-
-def end_to_end(seconds: float) -> None:
-    """Print what a broker of its own serves to 1 and to 16 connections, one request in flight each."""
-    with tempfile.TemporaryDirectory() as folder:
-        load, body = build("load", Path(folder)), Path(folder) / "request"
-        broker, port, _ = serve(f"{folder}/data")
-        try:
-            cluster = Cluster([("127.0.0.1", port)])
-            for name in ("read", "written"):
-                create_topic(cluster, name, partitions=1)
-            ids = {name: cluster.topic(name).topic_id for name in ("read", "written")}
-            with socket.create_connection(("127.0.0.1", port)) as connection:
-                request = produce_frame(ids["read"], -1)
-                connection.sendall(len(request).to_bytes(4, "big") + request)
-                assert connection.recv(4096)
-            for name, request in frames_of_cases(ids):
-                body.write_bytes(request)
-                for connections in (1, 16):
-                    before_s = cpu_s(broker.pid)
-                    arguments = ["127.0.0.1", port, connections, 1, seconds, len(request), body]
-                    ran = subprocess.run(
-                        [load, *map(str, arguments)], check=True, capture_output=True, text=True
-                    )
-                    figures = json.loads(ran.stdout)
-                    cpu_us = (cpu_s(broker.pid) - before_s) / figures["answers"] * 1e6
-                    print(
-                        f"{name:26} {connections:3} connections {figures['per_second']:7.0f}/s"
-                        f" {cpu_us:6.1f} us CPU p50 {figures['p50_us']:.0f} p99 {figures['p99_us']:.0f} us",
-                        flush=True,
-                    )
-        finally:
-            stop(broker)
 
 
 def cpu_s(pid: int) -> float:
@@ -187,12 +180,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=25)
     parser.add_argument("--only", default="")
     parser.add_argument("--profile", action="store_true")
-    parser.add_argument("--end-to-end", action="store_true")
-    parser.add_argument("--seconds", type=float, default=3, help="per case, end to end")
     options = parser.parse_args()
-    if options.end_to_end:
-        end_to_end(options.seconds)
-        return
     with tempfile.TemporaryDirectory() as directory:
         settings = load_settings(
             files=[], environ={}, overrides=[f"log.dirs={directory}", "listeners=PLAINTEXT://127.0.0.1:0"]

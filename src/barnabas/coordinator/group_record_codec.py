@@ -9,7 +9,7 @@ from __future__ import annotations
 from struct import Struct, error
 
 from barnabas.base.disk import Buffer
-from barnabas.base.hints import Final
+from barnabas.base.hints import Any, Final
 from barnabas.base.uuids import NULL_UUID
 from barnabas.coordinator.offset_commits import VALUE_VERSION
 from barnabas.coordinator.outcome import CoordinatorRecord
@@ -46,9 +46,7 @@ class GroupRecordCodec(RecordCodec):
         Raises:
             ValueError: a field does not fit its version.
         """
-        if record.key.__class__ is self._offset_commit_key and record.value_version == VALUE_VERSION:
-            assert isinstance(record.key, messages.OffsetCommitKey)
-            assert isinstance(record.value, messages.OffsetCommitValue)
+        if record.value_version == VALUE_VERSION and record.key.__class__ is self._offset_commit_key:
             encoded = _encode_offset_commit(record.key, record.value)
             if encoded is not None:
                 return encoded
@@ -63,10 +61,12 @@ class GroupRecordCodec(RecordCodec):
         return super().decode(key, value)
 
 
-def _encode_offset_commit(
-    key: messages.OffsetCommitKey, value: messages.OffsetCommitValue
-) -> tuple[bytes, bytes] | None:
-    """Return key and value of version 4; None for what is not usual, which the generated encoders take."""
+def _encode_offset_commit(key: Any, value: Any) -> tuple[bytes, bytes] | None:
+    """Return key and value of version 4; None for what is not usual, which the generated encoders take.
+
+    Args:
+        key, value: OffsetCommitKey and OffsetCommitValue; a tombstone has version 0 and does not come here.
+    """
     group = key.group.encode()
     topic = key.topic.encode()
     metadata = value.metadata.encode()

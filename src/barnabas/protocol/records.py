@@ -22,6 +22,9 @@ RecordHeader = tuple[str, bytes | None]
 RECORD_BYTES_MIN = 7
 """Length, attributes, two deltas, two null lengths and a header count, a byte each."""
 
+_ONE_BYTE = tuple(bytes((number << 1,)) for number in range(64))
+"""The varints of 0 to 63."""
+
 _INT64_MIN = -(1 << 63)
 _INT64_SPAN = 1 << 64
 
@@ -146,6 +149,23 @@ def encode_record(
     headers: Sequence[tuple[str, Buffer | None]] = (),
 ) -> bytes:
     """Return one record as it stands in a batch, its length in front."""
+    if key is not None and value is not None and not headers:
+        # What coordinators write: one join, and a look-up for most lengths.
+        key_size, value_size = len(key), len(value)
+        body = b"".join(
+            (
+                b"\x00",
+                _ONE_BYTE[timestamp_delta] if 0 <= timestamp_delta < 64 else encode_varint(timestamp_delta),
+                _ONE_BYTE[offset_delta] if 0 <= offset_delta < 64 else encode_varint(offset_delta),
+                _ONE_BYTE[key_size] if key_size < 64 else encode_varint(key_size),
+                key,
+                _ONE_BYTE[value_size] if value_size < 64 else encode_varint(value_size),
+                value,
+                b"\x00",
+            )
+        )
+        size = len(body)
+        return (_ONE_BYTE[size] if size < 64 else encode_varint(size)) + body
     parts: list[Buffer] = [b"\x00", encode_varint(timestamp_delta), encode_varint(offset_delta)]
     _append_bytes(parts, key)
     _append_bytes(parts, value)
