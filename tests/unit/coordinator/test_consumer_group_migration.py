@@ -398,3 +398,19 @@ def test_an_empty_consumer_group_gives_way_to_a_classic_one(members: Classic) ->
     members.join("new")
     members.beat("new", -1)
     members.form_classic()
+
+
+def test_a_classic_group_that_never_had_a_generation_can_become_a_consumer_group() -> None:
+    members = Classic(group_initial_rebalance_delay_ms=3000)
+    waiting = HostConnection("waiting")
+    member_id = members.join_classic().member_id
+    members.host.send(waiting, Classic.join_request(member_id), 9)
+    assert not waiting.answers
+    joined = members.join("new")
+    assert joined.error_code == 0
+    assert [answer.error_code for _, answer in waiting.answers] == [ErrorCode.REBALANCE_IN_PROGRESS]
+    again = members.join_classic(member_id)
+    assert again.error_code == 0
+    members.settle("new")
+    members.join_classic(member_id)
+    assert len(members.has(member_id, members.group.members[member_id].member_epoch)) == 3
