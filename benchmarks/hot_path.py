@@ -1,4 +1,4 @@
-"""What a Fetch, a Produce and an OffsetCommit cost, in this process without sockets or end to end.
+"""What a Fetch, a Produce and an OffsetCommit cost, in this process without sockets.
 
     python benchmarks/hot_path.py [--requests N] [--runs N] [--profile]
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from benchmarks.asking import Asker
+from benchmarks.asking import AnsweredError, Asker
 from benchmarks.brokers.floors import FILE_BYTES, FloorServer, NginxServer, floor_request
 from benchmarks.brokers.server import Kind, Server, Transport
 from benchmarks.generators import load
@@ -13,7 +13,7 @@ BATCH_BYTES = MIB // 2
 """Two fill a MiB but for their headers; Apache Kafka and librdkafka refuse batches above 1 MB."""
 LOG_BYTES = 32 * MIB
 MAX_WAIT_MS = 500
-"""Of no effect where there are records, but Tansu reads none when it may not wait."""
+"""Of no effect where there are records; Tansu reads none when it may not wait."""
 SIZES = (MIB, 16 * MIB)
 CONNECTIONS = (1, 4, 16)
 SHARE_OF_SECONDS = 0.7
@@ -42,7 +42,12 @@ def prepare(server: Server, _scale: Scale) -> Prepared:
             frame, version = asker.fetch_frame(
                 topic, offset=0, partition_max_bytes=size, max_wait_ms=MAX_WAIT_MS
             )
-            frames[size] = (frame, asker.fetched_bytes(frame, version))
+            try:
+                frames[size] = (frame, asker.fetched_bytes(frame, version))
+            except AnsweredError as error:
+                raise SkipError(
+                    f"of {LOG_BYTES} bytes written the first are not to be had: {error}"
+                ) from None
     return Prepared(frames=frames)
 
 
@@ -77,6 +82,8 @@ def run(turn: Turn, size: int, connections: int, transport: Transport) -> Figure
     frame, answer_bytes = turn.kept.frames[size]
     if answer_bytes < size * 0.9:
         raise SkipError(f"a fetch of {size} bytes brings only {answer_bytes}")
+    if answer_bytes > size * 1.5:
+        raise SkipError(f"a fetch of at most {size} bytes brings {answer_bytes}")
     fixed = http_answer_bytes(server.port, frame, size) if isinstance(server, NginxServer) else None
     found = load(
         port=server.ports[transport],
