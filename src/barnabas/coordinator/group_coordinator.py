@@ -64,6 +64,7 @@ class GroupCoordinator:
         self._clock = clock
         self._entropy = entropy
         self._is_stopped = False
+        self._told_failure: str | None = None
         self._runtime = CoordinatorRuntime(
             config=config,
             codec=GroupRecordCodec(),
@@ -99,7 +100,10 @@ class GroupCoordinator:
             return
         result = self._controller.create_topics([self._topic])[0]
         if result.error not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
-            _log.error("%s cannot be created: %s %s", OFFSETS_TOPIC, result.error.name, result.message)
+            if result.message != self._told_failure:
+                # Clients ask again and again; the log need not say more than once why they get no answer.
+                self._told_failure = result.message
+                _log.error("%s cannot be created: %s %s", OFFSETS_TOPIC, result.error.name, result.message)
             raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, result.message)
 
     def leader_of(self, group_id: str) -> int:

@@ -55,6 +55,7 @@ class LogLoader:
         unknown_count: passed over, being of a kind or version that is not known.
         damaged_count: passed over, being malformed or refused.
         bytes_read: so far.
+        started_us: when it began; -1 before that.
     """
 
     __slots__ = (
@@ -94,7 +95,7 @@ class LogLoader:
         self.unknown_count = 0
         self.damaged_count = 0
         self.bytes_read = 0
-        self.started_us = now_us()
+        self.started_us = -1
 
     def load(self, until_us: int) -> LoadProgress:
         """Replay until the clock says so, until the end, or until something is not in memory.
@@ -104,6 +105,8 @@ class LogLoader:
         Raises:
             ApiError: the log cannot be read.
         """
+        if self.started_us < 0:
+            self.started_us = self._now_us()
         for is_cold in self._steps:
             if is_cold:
                 return LoadProgress.COLD

@@ -49,7 +49,7 @@ FIRST_LOAD_US: Final = 20_000
 """How long a request that finds its partition not loaded waits for that, before it is sent away."""
 
 TELL_LOAD_FROM_US: Final = 1_000_000
-"""Loads that take longer are told in the log."""
+"""Loads that take longer are told in the log, and how far they are each time this has passed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +107,9 @@ class CoordinatorRuntime(Generic[ShardT]):
         self._hosted: dict[int, HostedShard[ShardT]] = {}
         self._loading: deque[HostedShard[ShardT]] = deque()
         self._is_load_due = False
+        self._is_load_begun = False
+        self._load_began_us = 0
+        self._load_told_us = 0
         self._waiting: deque[Callable[[], None]] = deque()
         self._is_running = False
         self._is_stopped = False
@@ -370,6 +373,9 @@ class CoordinatorRuntime(Generic[ShardT]):
         hosted.close()
 
     def _load_later(self) -> None:
+        if not self._is_load_begun:
+            self._is_load_begun = True
+            self._load_began_us = self._load_told_us = self._clock.monotonic_us()
         if self._loading and not self._is_load_due:
             self._is_load_due = True
             self._call_soon(self._load_turn)
@@ -379,6 +385,7 @@ class CoordinatorRuntime(Generic[ShardT]):
         until_us = self._clock.monotonic_us() + self.config.load_slice_ms * 1000
         while self._loading and self._load_first(until_us):
             pass
+        self._tell_progress()
         self._load_later()
 
     def _load_first(self, until_us: int) -> bool:
@@ -400,7 +407,7 @@ class CoordinatorRuntime(Generic[ShardT]):
             hosted.loader.bring_in(lambda: self._go_on_loading(hosted))
             return True
         hosted.become(ShardState.ACTIVE)
-        self._tell_loaded(hosted)
+        self._note_loaded(hosted)
         try:
             hosted.shard.loaded(self._clock.wall_ms())
         except Exception:
@@ -413,19 +420,38 @@ class CoordinatorRuntime(Generic[ShardT]):
             self._loading.appendleft(hosted)
             self._load_later()
 
-    def _tell_loaded(self, hosted: HostedShard[ShardT]) -> None:
+    def _note_loaded(self, hosted: HostedShard[ShardT]) -> None:
         loader = hosted.loader
         took_us = self._clock.monotonic_us() - loader.started_us
         self._loads += 1
         self._load_us += took_us
-        tell = _log.info if took_us >= TELL_LOAD_FROM_US else _log.debug
-        tell(
-            "%s loaded: %d records, %d bytes in %d ms; %d partitions to go",
+        _log.debug(
+            "%s: %d records, %d bytes, loaded in %d ms",
             hosted,
             loader.record_count,
             loader.bytes_read,
             took_us // 1000,
-            sum(hosted.state in (ShardState.INITIAL, ShardState.LOADING) for hosted in self._hosted.values()),
+        )
+
+    def _tell_progress(self) -> None:
+        """Tell in the log how far a long load is, and when it is done."""
+        now_us = self._clock.monotonic_us()
+        is_done = not self.is_loading
+        if is_done:
+            self._is_load_begun = False
+        if now_us - self._load_began_us < TELL_LOAD_FROM_US or (
+            not is_done and now_us - self._load_told_us < TELL_LOAD_FROM_US
+        ):
+            return
+        self._load_told_us = now_us
+        active = [hosted for hosted in self._hosted.values() if hosted.state is ShardState.ACTIVE]
+        _log.info(
+            "%s: %d of %d partitions are loaded, %d records so far, after %d ms",
+            self.config.topic,
+            len(active),
+            len(self._hosted),
+            sum(hosted.loader.record_count for hosted in self._hosted.values()),
+            (now_us - self._load_began_us) // 1000,
         )
 
 

@@ -8,6 +8,7 @@ from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.coordinator.outcome import CoordinatorRecord, Outcome
 from barnabas.coordinator.shard_timers import RETRY_DELAY_MS
 from barnabas.protocol import messages
+from barnabas.protocol.compression import Codec
 from barnabas.protocol.record_batch import iter_batches, parse_records
 from barnabas.storage.log_config import LogConfig
 from tests.runtime_setup import OFFSETS_TOPIC, OFFSETS_TOPIC_ID, PARTITIONS, Answers, ToyCoordinator, entry
@@ -47,6 +48,17 @@ def test_records_of_one_outcome_are_one_batch_of_one_time() -> None:
     (batch,) = records_of(toy.log("a"))
     assert [record.timestamp for record in batch] == [toy.broker.clock.wall_ms()] * 2
     assert batch[1].value is None
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_batches_are_compressed_as_the_config_says(codec: Codec) -> None:
+    toy = ToyCoordinator(codec=codec)
+    toy.put("a", "1" * 1000)
+    data = toy.log("a").read(0, toy.log("a").log_end_offset_metadata, 1 << 20).records.read()
+    ((_, header),) = iter_batches(data)
+    assert header.codec is codec
+    toy.restart()
+    assert toy.read("a").reply == "1" * 1000
 
 
 def test_an_outcome_without_records_appends_nothing() -> None:

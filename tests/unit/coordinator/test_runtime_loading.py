@@ -68,6 +68,33 @@ def test_a_long_load_sends_requests_away_and_goes_on_in_pieces() -> None:
     assert toy.read("a").reply == "199"
 
 
+def test_a_long_load_is_told_while_it_goes_on_and_at_its_end(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    toy = ToyCoordinator()
+    for number in range(200):
+        toy.put("a", str(number))
+    toy.restart()
+    slow_load(toy, 100_000)
+    toy.runtime.load_all()
+    toy.broker.settle()
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) > 2
+    assert lines[0].startswith("__consumer_offsets: 0 of 1 partitions are loaded, ")
+    assert lines[-1].startswith(
+        "__consumer_offsets: 1 of 1 partitions are loaded, 200 records so far, after "
+    )
+
+
+def test_a_short_load_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    toy = ToyCoordinator()
+    toy.put("a", "1")
+    toy.restart()
+    toy.runtime.load_all()
+    toy.broker.settle()
+    assert not caplog.records
+
+
 def test_a_partition_that_is_asked_for_is_loaded_before_the_others() -> None:
     toy = ToyCoordinator()
     for key in "abcdefgh":
