@@ -370,7 +370,11 @@ class CoordinatorRuntime(Generic[ShardT]):
         hosted = self._hosted.pop(number)
         if hosted in self._loading:
             self._loading.remove(hosted)
-        hosted.close()
+        try:
+            hosted.close()
+        except Exception:
+            # A fault of ours; the other partitions go on, or are unloaded, all the same.
+            _log.exception("%s could not end as it should", hosted)
 
     def _load_later(self) -> None:
         if not self._is_load_begun:
