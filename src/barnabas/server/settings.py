@@ -71,6 +71,10 @@ _LAUNCHER_VARIABLES: Final = frozenset(
 """Variables of Kafka's start scripts and images that are no configuration keys."""
 
 
+_CODEC_MAX: Final = 4
+"""none, gzip, snappy, lz4, zstd; by number in one config, without importing them."""
+
+
 class SettingsError(Exception):
     """The configuration cannot be used; the text is one line for the user."""
 
@@ -389,12 +393,17 @@ def _check_supported(settings: Settings) -> None:
 
 
 def _check_groups(settings: Settings) -> None:
-    """Refuse settings of consumer groups that contradict each other, and assignors that are not there."""
+    """Refuse settings of groups that contradict each other, and what is not there: assignors, codecs."""
     unknown = [name for name in settings.strings("group.consumer.assignors") if name not in _ASSIGNORS]
     if unknown:
         raise SettingsError(
             f"group.consumer.assignors: {unknown[0]} is neither {' nor '.join(_ASSIGNORS)}; "
             "assignors that are Java classes cannot be loaded"
+        )
+    codec = settings.integer("offsets.topic.compression.codec")
+    if not 0 <= codec <= _CODEC_MAX:
+        raise SettingsError(
+            f"offsets.topic.compression.codec: {codec} is no codec, those are 0 to {_CODEC_MAX}"
         )
     for name in ("session.timeout.ms", "heartbeat.interval.ms", "assignment.interval.ms"):
         key, low, high = (f"group.consumer.{part}{name}" for part in ("", "min.", "max."))

@@ -79,6 +79,7 @@ def test_a_foreign_variable_is_ignored_with_a_warning(caplog):
         ({"text": "authorizer.class.name=x.Y"}, ["authorizer.class.name", "not supported"]),
         ({"text": "controller.quorum.voters=1@a:1,2@b:2"}, ["controller.quorum.voters", "2@b:2"]),
         ({"text": "group.consumer.assignors=com.example.Mine"}, ["neither uniform nor range"]),
+        ({"text": "offsets.topic.compression.codec=5"}, ["offsets.topic.compression.codec", "0 to 4"]),
         (
             {"text": "group.consumer.min.session.timeout.ms=70000"},
             ["group.consumer.max.session.timeout.ms must be greater than or equal to"],
