@@ -390,20 +390,18 @@ def _check_supported(settings: Settings) -> None:
         raise SettingsError("authorizer.class.name is not supported yet")
     if settings.boolean("remote.log.storage.system.enable"):
         raise SettingsError("remote.log.storage.system.enable: tiered storage is not supported yet")
+    codec = settings.integer("offsets.topic.compression.codec")
+    if not 0 <= codec <= _CODEC_MAX:
+        raise SettingsError(f"offsets.topic.compression.codec is {codec}, codecs are 0 to {_CODEC_MAX}")
 
 
 def _check_groups(settings: Settings) -> None:
-    """Refuse settings of groups that contradict each other, and what is not there: assignors, codecs."""
+    """Refuse settings of consumer groups that contradict each other, and assignors that are not there."""
     unknown = [name for name in settings.strings("group.consumer.assignors") if name not in _ASSIGNORS]
     if unknown:
         raise SettingsError(
             f"group.consumer.assignors: {unknown[0]} is neither {' nor '.join(_ASSIGNORS)}; "
             "assignors that are Java classes cannot be loaded"
-        )
-    codec = settings.integer("offsets.topic.compression.codec")
-    if not 0 <= codec <= _CODEC_MAX:
-        raise SettingsError(
-            f"offsets.topic.compression.codec: {codec} is no codec, those are 0 to {_CODEC_MAX}"
         )
     for name in ("session.timeout.ms", "heartbeat.interval.ms", "assignment.interval.ms"):
         key, low, high = (f"group.consumer.{part}{name}" for part in ("", "min.", "max."))
