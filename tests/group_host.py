@@ -233,10 +233,15 @@ class GroupHost:
         self.shard.unloaded()
         self._load_again(compacted)
 
+    @property
+    def uncommitted(self) -> int:
+        """How many batches are not committed yet."""
+        return len(self._uncommitted)
+
     def crash(self, *, keep: int | None = None, compacted: bool = False) -> None:
-        """Forget everything but the log; of what is not committed, keep so many records (all of it)."""
-        if keep is not None:
-            del self.log[self.committed + keep :]
+        """Forget everything but the log; of the batches not committed yet, keep so many (all)."""
+        if keep is not None and keep < len(self._uncommitted):
+            del self.log[self._uncommitted[keep - 1][1] if keep else self.committed :]
         self._uncommitted.clear()
         self._load_again(compacted)
 

@@ -160,6 +160,8 @@ class GroupSimulation:
         self.world.restart(compacted=self._random.randrange(2) == 0)
 
     def _crash(self) -> None:
+        if self._random.randrange(3) == 0:
+            self._die()
         self.world.crash(compacted=self._random.randrange(2) == 0)
 
     def _fail_appends(self) -> None:

@@ -260,9 +260,9 @@ class World:
 
     def crash(self, *, compacted: bool) -> None:
         """Power is gone: what is not committed may be lost, and every connection breaks."""
-        uncommitted = len(self.host.log) - self.host.committed
+        uncommitted = self.host.uncommitted
         keep = self.random.randrange(uncommitted + 1)
-        self.tell(f"the coordinator crashes and keeps {keep} of {uncommitted} uncommitted records")
+        self.tell(f"the coordinator crashes and keeps {keep} of {uncommitted} uncommitted batches")
         for member in self.members:
             connection = member.connection
             if connection.asked:

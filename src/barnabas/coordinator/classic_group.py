@@ -176,6 +176,10 @@ class ClassicGroup:
         return self.state is _EMPTY
 
     @property
+    def member_count(self) -> int:
+        return len(self.members)
+
+    @property
     def is_simple(self) -> bool:
         """Whether it only ever held offsets, of consumers that assign partitions themselves."""
         return not self.protocol_type and self.is_empty and not self.pending_join

@@ -210,6 +210,11 @@ class ClassicGroups:
             self._rebalances.forget(group, ErrorCode.NOT_COORDINATOR)
             group.transition_to(ClassicGroupState.DEAD, now_ms)
 
+    @property
+    def completed_rebalances(self) -> int:
+        """Generations that became stable since the shard was loaded."""
+        return self._rebalances.completed
+
     def statistics(self) -> ClassicGroupStatistics:
         """Return gauges and counts."""
         groups = dict.fromkeys(ClassicGroupState, 0)

@@ -141,6 +141,10 @@ class ConsumerGroup:
         return not self.members
 
     @property
+    def member_count(self) -> int:
+        return len(self.members)
+
+    @property
     def classic_member_count(self) -> int:
         return self.classic_protocols.get("")
 

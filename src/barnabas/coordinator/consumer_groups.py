@@ -186,6 +186,11 @@ class ConsumerGroups:
             if any(name in topics for name in names):
                 group.checked_at_epoch = None
 
+    @property
+    def rebalances(self) -> int:
+        """New epochs of groups since the shard was loaded."""
+        return self._rebalances
+
     def statistics(self) -> ConsumerGroupStatistics:
         """Return gauges and counts."""
         groups = dict.fromkeys(ConsumerGroupState, 0)

@@ -1,8 +1,8 @@
 """What every kind of group answers to the parts that do not care how it rebalances.
 
-Offsets, expiry, listing and deletion ask a group only these questions. Both protocols keep their own state and
-rules in files of their own (`classic_group.py`, `consumer_group.py`); a common base class with the union of
-their fields was rejected, since hardly a field means the same in both.
+Offsets, expiry, listing and deletion ask a group only these questions. Both protocols keep their own state
+and rules in files of their own (`classic_group.py`, `consumer_group.py`); a common base class with the union
+of their fields was rejected, since hardly a field means the same in both.
 """
 
 from __future__ import annotations
@@ -83,6 +83,10 @@ class Group(Protocol):
     @property
     def is_empty(self) -> bool:
         """Whether it has no members."""
+
+    @property
+    def member_count(self) -> int:
+        """How many members it has."""
 
     def check_offset_commit(
         self,

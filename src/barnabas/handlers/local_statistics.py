@@ -15,6 +15,7 @@ from itertools import islice
 from barnabas import __version__
 from barnabas.base.enums import Enum
 from barnabas.base.hints import TYPE_CHECKING, Any, Final
+from barnabas.handlers.group_statistics import group_statistics
 from barnabas.replica.partition_state import PartitionState
 
 if TYPE_CHECKING:
@@ -53,12 +54,14 @@ def statistics(local: LocalServices, arguments: Mapping[str, Any]) -> Iterator[b
     """Yield the figures as JSON.
 
     Args:
-        arguments: {"partitions": false} leaves out the rows.
+        arguments: {"partitions": false} leaves out the rows, those of groups as well.
     """
     services = local.services
     yield _json(_overall(local))[:-1]
     counts = yield from _count_image(services.image)
     yield b',"cluster":' + _json(counts)
+    yield b',"groups":'
+    yield from group_statistics(services, with_rows=arguments.get("partitions", True))
     yield b',"partition_columns":' + _json(PARTITION_COLUMNS) + b',"partitions":['
     if arguments.get("partitions", True):
         yield from _partition_rows(iter(list(services.replicas.partitions)))

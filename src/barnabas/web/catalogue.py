@@ -7,13 +7,15 @@ begin with `barnabas_`. docs/metrics.md shows this table; a test keeps both the 
 
 from barnabas.base.hints import Final
 from barnabas.base.named_tuple import NamedTuple
+from barnabas.web.group_catalogue import GROUP_ROWS
 
 
 class MetricInfo(NamedTuple):
     """One metric.
 
     Attributes:
-        kind: counter, gauge, summary, histogram or info.
+        kind: counter, gauge, summary, histogram, info; unknown for a count whose name Kafka does not end in
+            `total`.
         bean: type and name of Kafka's bean; empty when Kafka has none.
     """
 
@@ -383,6 +385,7 @@ _ROWS: Final = (
     MetricInfo("barnabas_metadata_log", "gauge", "Figures of the metadata log."),
     MetricInfo("barnabas_request_log_lines", "counter", "Lines written to the request log."),
     MetricInfo("barnabas_request_log_dropped", "counter", "Lines that could not be written."),
+    *(MetricInfo(*row) for row in GROUP_ROWS),
 )
 
 METRICS: Final = {info.name: info for info in _ROWS}

@@ -11,6 +11,7 @@ from barnabas.base.hints import Any, Final
 from barnabas.handlers.request_times import bucket_end_us
 from barnabas.protocol.messages import BY_KEY
 from barnabas.web.catalogue import METRICS
+from barnabas.web.group_families import group_families
 from barnabas.web.partition_families import partition_families
 from barnabas.web.recent import PHASES, PhaseTimes, Times
 
@@ -82,6 +83,7 @@ def families(statistics: Mapping[str, Any], times: Times, recent: Times) -> Iter
     yield from _cold_reads(statistics["cold_reads"])
     yield from _logs(statistics)
     yield from _controller(statistics)
+    yield from group_families(statistics["groups"])
     yield single("barnabas_timers_waiting", statistics["timers"]["waiting"])
     yield single("barnabas_request_log_lines", statistics["request_log"]["lines"])
     yield single("barnabas_request_log_dropped", statistics["request_log"]["dropped"])

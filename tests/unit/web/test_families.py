@@ -7,6 +7,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from barnabas.handlers.group_statistics import GROUP_COLUMNS, GROUP_OFFSET_COLUMNS
 from barnabas.handlers.local_statistics import PARTITION_COLUMNS
 from barnabas.handlers.request_times import bucket_of
 from barnabas.web.catalogue import METRICS
@@ -127,6 +128,34 @@ def statistics():
         "metadata_log": {"end_offset": 50, "epoch": 3},
         "brokers": {"active": 1, "fenced": 0},
         "cluster": {"topics": 1, "partitions": 2, "offline_partitions": 0, "imbalanced_partitions": 1},
+        "groups": {
+            "offset_count": 3,
+            "offset_commits": 8,
+            "offset_expirations": 2,
+            "offset_deletions": 1,
+            "completed_rebalances": 5,
+            "consumer_rebalances": 6,
+            "shards": {"Initial": 1, "Loading": 2, "Active": 40, "Failed": 4, "Closed": 0},
+            "loads": 7,
+            "load_us": 1_500_000,
+            "appends": 20,
+            "records": 30,
+            "append_failures": 9,
+            "timers": 11,
+            "columns": list(GROUP_COLUMNS),
+            "rows": [
+                ['odd "group"', "classic", "Stable", 2],
+                ["b", "classic", "PreparingRebalance", 1],
+                ["c", "consumer", "Reconciling", 3],
+                ["d", "consumer", "Empty", 0],
+            ],
+            "offset_columns": list(GROUP_OFFSET_COLUMNS),
+            "offset_rows": [
+                ['odd "group"', "t", 0, 10, 25],
+                ['odd "group"', "t", 1, 30, 28],
+                ['odd "group"', "gone", 0, 5, None],
+            ],
+        },
         "partition_columns": list(PARTITION_COLUMNS),
         "partitions": [
             row('odd "topic"\\', 0, messages_in=10, size_bytes=77, log_end_offset=10),
@@ -171,6 +200,39 @@ def test_replication_gauges_count_partitions(statistics):
     }
     assert list(counts.values()) == [3, 3, 1, 2, 1, 1]
     assert told["kafka_cluster_partition_underminisr", "1", 'odd "topic"\\'] == 1
+
+
+def test_groups_are_counted_by_protocol_and_state(statistics):
+    told = samples(statistics)
+    prefix = "kafka_server_group_coordinator_metrics"
+    assert told[f"{prefix}_group_count", "classic"] == 2
+    assert told[f"{prefix}_group_count", "consumer"] == 2
+    assert told[f"{prefix}_classic_group_count", "preparing-rebalance"] == 1
+    assert told[f"{prefix}_classic_group_count", "stable"] == 1
+    assert told[f"{prefix}_consumer_group_count", "reconciling"] == 1
+    assert told[f"{prefix}_consumer_group_count", "assigning"] == 0
+    assert told[f"{prefix}_offset_commit_count",] == 8
+    assert told[f"{prefix}_num_partitions", "loading"] == 3
+    assert told["kafka_coordinator_group_groupmetadatamanager_numgroups",] == 2
+    assert told["kafka_coordinator_group_groupmetadatamanager_numgroupspreparingrebalance",] == 1
+    assert told["kafka_consumergroup_members", "c"] == 3
+    assert told["barnabas_group_load_seconds_total",] == 1.5
+
+
+def test_lag_is_from_what_was_committed_to_the_high_watermark(statistics):
+    told = samples(statistics)
+    group = 'odd "group"'
+    # Labels in their order: consumergroup, partition, topic.
+    assert told["kafka_consumergroup_lag", group, "0", "t"] == 15
+    assert told["kafka_consumergroup_lag", group, "1", "t"] == 0, "ahead of this broker"
+    assert told["kafka_consumergroup_lag_sum", group, "t"] == 15
+    assert told["kafka_consumergroup_current_offset", group, "0", "gone"] == 5
+    assert ("kafka_consumergroup_lag", group, "0", "gone") not in told
+
+
+def test_a_broker_without_groups_tells_of_none(statistics):
+    statistics["groups"] = None
+    assert not [name for name, *_ in samples(statistics) if "group" in name]
 
 
 def test_times_are_told_over_all_versions(statistics):
