@@ -1,1 +1,1 @@
-"""What one broker hands out for the whole cluster: producer ids (groups and transactions come later)."""
+"""What one broker decides for all its clients: groups, their offsets, producer ids (transactions come later)."""

@@ -10,8 +10,10 @@ from barnabas.coordinator.runtime import FIRST_LOAD_US
 from barnabas.protocol.control_records import ControlType, build_end_txn_batch
 from barnabas.protocol.record_batch import iter_batches
 from barnabas.protocol.record_batch_builder import BatchBuilder
+from barnabas.storage.log_config import LogConfig
 from barnabas.storage.producer_state import AppendOrigin
-from tests.runtime_setup import OFFSETS_TOPIC, ToyCoordinator, entry
+from tests.runtime_setup import OFFSETS_TOPIC, OFFSETS_TOPIC_ID, PARTITIONS, ToyCoordinator, entry
+from tests.unit.replica.broker_setup import Broker
 
 # Loading
 
@@ -38,6 +40,21 @@ def test_a_short_partition_is_loaded_by_the_request_that_needs_it() -> None:
     toy.put("a", "1")
     toy.restart()
     assert toy.read("a").reply == "1"
+
+
+def test_a_load_goes_through_all_segments_from_the_logs_start() -> None:
+    broker = Broker(partitions=0)
+    broker.configs[OFFSETS_TOPIC] = LogConfig(segment_bytes=400)
+    broker.create(OFFSETS_TOPIC, OFFSETS_TOPIC_ID, PARTITIONS)
+    toy = ToyCoordinator(broker)
+    for number in range(50):
+        toy.put("a", str(number))
+    log = toy.log("a")
+    assert len(log.segments) > 5
+    log.delete_records(20, log.log_end_offset)
+    toy.restart()
+    assert toy.read("a").reply == "49"
+    assert toy.shard("a").story[0] == "20:a=20"
 
 
 def slow_load(toy: ToyCoordinator, step_us: int) -> None:
