@@ -49,27 +49,28 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         yield running
 
 
-@pytest.fixture
-def topic(broker: Broker, request: pytest.FixtureRequest) -> str:
-    """A topic of 12 partitions, named after the test."""
-    name = request.node.name.replace("[", "-").replace("]", "")
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A broker whose sessions are so long that nothing in a test can come of their end."""
+    overrides = OVERRIDES | {"group.consumer.session.timeout.ms": str(LONG_SESSION_MS)}
+    with under_test.make_broker(tmp_path_factory.mktemp("patient"), overrides=overrides) as running:
+        yield running
+
+
+def topic_on(broker: Broker, name: str) -> str:
+    """Make a topic of 12 partitions."""
     admin = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 0})
     admin.create_topics([NewTopic(name, PARTITIONS, 1)])[name].result(30)
-    return str(name)
+    return name
 
 
-@pytest.fixture
-def group_of(broker: Broker, topic: str, tmp_path: Path) -> Callable[..., Group]:
+def group_on(broker: Broker, kind: str, topic: str, folder: Path, **options: int) -> Group:
     """Make a group of a client's members that subscribe to the topic."""
-
-    def make(kind: str, **options: object) -> Group:
-        try:
-            KINDS[kind].command()
-        except toolchain.ToolchainMissingError as missing:
-            toolchain.unavailable(str(missing))
-        return Group(f"group-{topic}", KINDS[kind], broker.bootstrap, topic, tmp_path, **options)  # type: ignore[arg-type]
-
-    return make
+    try:
+        KINDS[kind].command()
+    except toolchain.ToolchainMissingError as missing:
+        toolchain.unavailable(str(missing))
+    return Group(f"group-{topic}", KINDS[kind], broker.bootstrap, topic, folder, **options)
 
 
 def slow_unless(chosen: tuple[str, ...]) -> list[object]:
@@ -108,10 +109,11 @@ def ends(stream: Stream) -> dict[int, int]:
 
 @pytest.mark.parametrize("kind", slow_unless(FULL))
 def test_members_come_die_and_sleep_and_the_broker_is_killed(
-    kind: str, broker: Broker, topic: str, group_of: Callable[..., Group], slow: bool
+    kind: str, broker: Broker, tmp_path: Path, slow: bool
 ) -> None:
+    topic = topic_on(broker, f"long-life-{kind}")
     stream = Stream(broker.bootstrap, topic)
-    with group_of(kind, max_poll_ms=MAX_POLL_MS) as group:
+    with group_on(broker, kind, topic, tmp_path, max_poll_ms=MAX_POLL_MS) as group:
         stream.start()
         group.add("a", "b", "c")
         group.settle("a", "b", "c")
@@ -124,7 +126,7 @@ def test_members_come_die_and_sleep_and_the_broker_is_killed(
         group.members["b"].resume()
         group.settle("b", "c", "d")
         if slow and KINDS[kind].notices_pauses:
-            group.members["c"].command(f"pause {MAX_POLL_MS / 1000 + 4}")
+            group.members["c"].command(f"pause {MAX_POLL_MS / 1000 + 8}")
             group.settle("b", "d")
             group.settle("b", "c", "d")
         stream.stop()
@@ -151,12 +153,13 @@ def test_members_come_die_and_sleep_and_the_broker_is_killed(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_member_joins_and_one_closes_and_its_partitions_go_to_the_others_at_once(
-    kind: str, broker: Broker, topic: str, group_of: Callable[..., Group]
+    kind: str, patient: Broker, tmp_path: Path
 ) -> None:
-    stream = Stream(broker.bootstrap, topic)
+    topic = topic_on(patient, f"handed-over-{kind}")
+    stream = Stream(patient.bootstrap, topic)
     stream.send(PARTITIONS * 5)
     stream.flush()
-    with group_of(kind, session_ms=LONG_SESSION_MS) as group:
+    with group_on(patient, kind, topic, tmp_path, session_ms=LONG_SESSION_MS) as group:
         group.add("a")
         group.settle("a")
         group.add("b")
@@ -174,15 +177,14 @@ def test_a_member_joins_and_one_closes_and_its_partitions_go_to_the_others_at_on
         judgement = group.judge()
         assert judgement.faults == []
         assert set(judgement.values) == set(stream.stored)
-        assert committed_offsets(broker, group.name, topic) == ends(stream)
+        assert committed_offsets(patient, group.name, topic) == ends(stream)
 
 
 @pytest.mark.parametrize("kind", [name for name, kind in KINDS.items() if kind.is_static])
-def test_a_static_member_restarts_without_a_rebalance(
-    kind: str, broker: Broker, topic: str, group_of: Callable[..., Group]
-) -> None:
-    stream = Stream(broker.bootstrap, topic)
-    with group_of(kind, session_ms=LONG_SESSION_MS) as group:
+def test_a_static_member_restarts_without_a_rebalance(kind: str, patient: Broker, tmp_path: Path) -> None:
+    topic = topic_on(patient, f"restarted-{kind}")
+    stream = Stream(patient.bootstrap, topic)
+    with group_on(patient, kind, topic, tmp_path, session_ms=LONG_SESSION_MS) as group:
         group.add("a", instance="first")
         group.settle("a")
         group.add("b", instance="second")
@@ -206,7 +208,8 @@ def test_a_static_member_restarts_without_a_rebalance(
         stream.flush()
         group.got(stream.stored)
         since = group.snapshot()[quiet:]
-        moved = [one for one in since if one.member == "b" and one.event in ("assigned", "revoked", "lost")]
+        # A leader that comes back may ask for a rebalance (franz-go does); it moves nothing.
+        moved = [one for one in since if one.member == "b" and one.event != "committed" and one.partitions]
         assert moved == []
 
 

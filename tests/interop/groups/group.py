@@ -21,6 +21,10 @@ SETTLE_TIMEOUT_S = 60
 """For any step; only a hang or a fault reaches it."""
 
 
+TOO_MANY = ("record", "committed", "commit-sent")
+"""Events that are left out where a failure is told."""
+
+
 class Stream:
     """Sends numbered records in turn to all partitions, from a thread, until it is told to stop.
 
@@ -134,7 +138,7 @@ class Group:
         for member in self.members.values():
             member.clean_up()
         if error is not None:
-            last = "\n".join(map(str, [one for one in self.snapshot() if one.event != "record"][-40:]))
+            last = "\n".join(map(str, [one for one in self.snapshot() if one.event not in TOO_MANY][-40:]))
             logs = "\n".join(f"{one.name}: {one.log_tail()}" for one in self.members.values())
             error.add_note(f"members said last:\n{last}\n{logs}")
 
