@@ -1,8 +1,8 @@
 """Whatever members do, and whatever the log refuses: nobody waits for ever, nobody is answered twice.
 
 Each seed is one life of a group: requests of good and bad members, time, appends that fail, restarts. After
-every step the group must agree with itself; at the end, when all fall silent, it must become empty and leave no
-timer behind.
+every step the group must agree with itself; at the end, when all fall silent, it must become empty and leave
+no timer behind.
 """
 
 import random
