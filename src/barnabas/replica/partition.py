@@ -7,7 +7,7 @@ that a read never searches for where to stop (F13, F20) and a parked fetch count
 Changes are told by return value, not by callbacks: the caller decides whom to wake and when.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from barnabas.base.disk import Buffer
 from barnabas.base.errors import ApiError, ErrorCode
@@ -426,8 +426,8 @@ class Partition:
 
     def low_watermark(self) -> int:
         """The smallest log start of all replicas: what DeleteRecords waits for."""
-        starts: Iterable[int] = (follower.log_start_offset for follower in self.followers.values())
-        return min((self.log.log_start_offset, *starts))
+        starts = [follower.log_start_offset for follower in self.followers.values()]
+        return min(self.log.log_start_offset, min(starts)) if starts else self.log.log_start_offset
 
     # Followers
 
