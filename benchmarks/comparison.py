@@ -8,6 +8,7 @@ so each case has an uncounted first turn.
 
 import contextlib
 import shutil
+import signal
 import time
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -24,6 +25,9 @@ from benchmarks.workloads.workload import WARM_UP, Case, Lifetime, Scale, SkipEr
 TURN_OVERHEAD_S = 0.35
 """Of starting a generator and connecting, for the estimate."""
 REASON_CHARS = 300
+PATIENCE_S = 60
+PATIENCE_FACTOR = 4
+"""A turn is ended after so long: one slow broker is not to take up the run."""
 
 
 class Comparison:
@@ -109,7 +113,8 @@ class Comparison:
         kept: dict[str, object] = {}
         cases = workload.cases(self._scale)
         for server in servers:
-            with self._recorded(workload, "", server):
+            patience_s = PATIENCE_S + PATIENCE_FACTOR * workload.prepare_s
+            with self._recorded(workload, "", server), limited(patience_s):
                 kept[server.name] = workload.prepare(server, self._scale)
         for case in cases:
             taking_part = [
@@ -146,7 +151,8 @@ class Comparison:
         )
         starts_itself = workload.lifetime is Lifetime.NONE
         meter = Meter(None if starts_itself else server.pid, time.monotonic())
-        found = case.run(turn)
+        with limited(PATIENCE_S + PATIENCE_FACTOR * case.seconds):
+            found = case.run(turn)
         use = meter.stop(time.monotonic())
         figures = {**found, "foreign_share": use.foreign_share} if starts_itself else derived(found, use)
         if number == WARM_UP:
@@ -178,6 +184,27 @@ class Comparison:
         last = traceback.extract_tb(error.__traceback__)[-1:]
         if last:
             self._tell(f"      at {Path(last[0].filename).name}:{last[0].lineno}")
+
+
+@contextlib.contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """End what takes longer.
+
+    Raises:
+        TimeoutError: it did; what it had started is ended by its own clean-up.
+    """
+
+    def ring(*_: object) -> None:
+        raise TimeoutError(f"took longer than {seconds:.0f} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    others_timer = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, *others_timer)
 
 
 def brief(text: str) -> str:

@@ -24,6 +24,8 @@ SESSION_CASE = "session of {:,}, one hot"
 def prepare(server: Server, _scale: Scale) -> None:
     """Make the topics of the sessions."""
     with Asker(server.port) as asker:
+        if ApiKey.CREATE_TOPICS not in asker.versions:
+            raise SkipError("no CreateTopics")
         for size in SESSION_SIZES:
             topic = asker.make_topic(f"session-{size}", partitions=size)
             asker.produce(topic, batch(VALUE_BYTES))
@@ -117,8 +119,6 @@ def create_all(turn: Turn) -> Figures:
     made = m.CreateTopicsRequestCreatableTopic
     began = time.monotonic()
     with Asker(turn.server.port) as asker:
-        if ApiKey.CREATE_TOPICS not in asker.versions:
-            raise SkipError("no CreateTopics")
         for names in chunks([f"many-{number:04}" for number in range(count)], TOPICS_PER_REQUEST):
             topics = [
                 made(name=name, num_partitions=PARTITIONS_PER_TOPIC, replication_factor=1) for name in names

@@ -1,11 +1,12 @@
 """The order of turns, and that whatever a server does to a turn, the others have theirs."""
 
+import signal
 from pathlib import Path
 
 import pytest
 
 from benchmarks.brokers.server import Server
-from benchmarks.comparison import Comparison, brief, estimate_s
+from benchmarks.comparison import Comparison, brief, estimate_s, limited
 from benchmarks.results import Result, Writer, read
 from benchmarks.workloads.workload import (
     Case,
@@ -117,6 +118,19 @@ def test_the_estimate_counts_turns() -> None:
     one_turn_s = 2.0 + 0.35
     expected = 6 + 2 * (10 + 4 * one_turn_s) + 10 + 2 * one_turn_s
     assert estimate_s([work], [First, Second, Other], THREE_ROUNDS) == pytest.approx(expected)
+
+
+def test_what_takes_too_long_is_ended() -> None:
+    with pytest.raises(TimeoutError, match="took longer than 0 s"), limited(0.01):
+        while True:
+            pass
+
+
+def test_a_limit_leaves_no_alarm_behind() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    with limited(5):
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+    assert signal.getsignal(signal.SIGALRM) == before
 
 
 def test_reasons_are_one_line_and_not_long() -> None:
