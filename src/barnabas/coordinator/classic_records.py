@@ -26,8 +26,8 @@ def new_group_record(group: ClassicGroup) -> CoordinatorRecord:
         messages.GroupMetadataValue(
             protocol_type="",
             generation=0,
-            protocol="",
-            leader="",
+            protocol=None,
+            leader=None,
             current_state_timestamp=group.state_since_ms,
             members=[],
         ),

@@ -54,6 +54,7 @@ def test_a_new_group_is_written_before_anyone_is_answered(driver: ClassicDriver)
     (record,) = driver.records
     assert record is not None
     assert (record.generation, record.protocol_type, record.members) == (0, "", [])
+    assert (record.protocol, record.leader) == (None, None)
 
 
 @pytest.mark.parametrize("version", [3, 9])
