@@ -82,10 +82,10 @@ def _is_due(core: ConsumerGroupCore, group: ConsumerGroup, is_new: bool, now_ms:
     if last is None:
         return True
     since_ms = now_ms - last.resolved_at_ms
-    if since_ms <= RESOLVE_INTERVAL_MIN_MS:
+    if 0 <= since_ms <= RESOLVE_INTERVAL_MIN_MS:
         return False
     interval_ms = core.config(group.group_id).group_consumer_regex_refresh_interval_ms
-    return is_new or group.resolved_topics_created != core.topics_created or since_ms > interval_ms
+    return is_new or group.resolved_topics_created != core.topics_created or not 0 <= since_ms <= interval_ms
 
 
 def _begin(core: ConsumerGroupCore, group_id: str, regexes: Collection[str], now_ms: int) -> None:

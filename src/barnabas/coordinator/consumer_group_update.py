@@ -125,8 +125,8 @@ class ConsumerGroupUpdate:
 
     def _may_assign(self) -> bool:
         interval_ms = self._core.config(self.group.group_id).group_consumer_assignment_interval_ms
-        assigned_at_ms = self.group.assigned_at_ms
-        return assigned_at_ms == 0 or interval_ms == 0 or self._now_ms >= assigned_at_ms + interval_ms
+        # A clock that was set back must not keep the group waiting until it has caught up.
+        return not 0 <= self._now_ms - self.group.assigned_at_ms < interval_ms
 
     def _members(self) -> dict[str, ConsumerGroupMember]:
         """The members as they are to be."""

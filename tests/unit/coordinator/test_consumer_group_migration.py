@@ -414,3 +414,50 @@ def test_a_classic_group_that_never_had_a_generation_can_become_a_consumer_group
     members.settle("new")
     members.join_classic(member_id)
     assert len(members.has(member_id, members.group.members[member_id].member_epoch)) == 3
+
+
+def test_the_rebalance_timeout_of_a_classic_member_runs_from_when_it_is_told_to_join(
+    members: Classic,
+) -> None:
+    old = members.form_classic()
+    members.join("new")
+    epoch = members.join_classic(old, owned={"t": [0, 1, 2, 3, 4, 5]}).generation_id
+    members.sync(old, epoch)
+    members.host.advance_ms(REBALANCE_MS - 5_000)
+    assert members.classic_beat(old, epoch) == ErrorCode.REBALANCE_IN_PROGRESS
+    members.host.advance_ms(6_000)
+    assert old in members.group.members
+
+
+def test_an_assignment_with_data_of_an_assignor_of_its_own_keeps_the_group_classic(members: Classic) -> None:
+    member_id = members.form_classic()
+    given = messages.ConsumerProtocolAssignment(user_data=b"mine")
+    members.classic_group.members[member_id].assignment = b"\0\3" + given.encode(3)
+    refused = members.join("new")
+    assert refused.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert "custom assignor" in (refused.error_message or "")
+
+
+def test_a_group_larger_than_group_max_size_does_not_become_classic() -> None:
+    members = Classic(group_initial_rebalance_delay_ms=0, group_max_size=1)
+    members.join("new")
+    for name in ("x", "y"):
+        assert members.join_classic(name).error_code == 0
+    members.beat("new", -1)
+    assert sorted(members.group.members) == ["x", "y"]
+
+
+def test_the_rack_of_a_classic_member_is_known(members: Classic) -> None:
+    members.join("new")
+    message = messages.ConsumerProtocolSubscription(topics=["t"], rack_id="r")
+    members.join_classic("x", metadata=b"\0\3" + message.encode(3))
+    assert members.group.members["x"].rack_id == "r"
+
+
+def test_after_a_restart_a_classic_member_has_its_own_session(members: Classic) -> None:
+    members.join("new")
+    members.join_classic("x")
+    members.sync("x", members.group.members["x"].member_epoch)
+    members.host.restart()
+    members.host.advance_ms(SESSION_MS)
+    assert list(members.group.members) == ["new"]

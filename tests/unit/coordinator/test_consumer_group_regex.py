@@ -153,3 +153,14 @@ def test_after_a_restart_the_topics_are_known_and_looked_for_again(members: Memb
     members.settle("a")
     members.host.advance_ms(0)
     assert members.written() == ["ConsumerGroupRegularExpression"]
+
+
+def test_an_expression_that_others_still_use_is_kept(members: Members) -> None:
+    for member_id in ("a", "b"):
+        join(members, member_id, "orders-.*")
+    members.host.advance_ms(0)
+    members.settle("a", "b")
+    members.written()
+    members.beat("b", -1)
+    assert "-ConsumerGroupRegularExpression" not in members.written()
+    assert members.settle("a")["a"] == {"orders-1": [0], "orders-2": [0]}

@@ -7,6 +7,7 @@ from barnabas.coordinator.consumer_group import ConsumerGroupState
 from barnabas.coordinator.consumer_group_member import MemberState
 from barnabas.protocol import messages
 from tests.consumer_members import GROUP, HEARTBEAT_MS, REBALANCE_MS, Members
+from tests.group_host import HostConnection
 
 SESSION_MS = 45_000
 
@@ -369,3 +370,68 @@ def test_without_the_feature_consumer_groups_are_not_served(members: Members) ->
     assert members.join("a").error_code == ErrorCode.UNSUPPORTED_VERSION
     described = members.ask(messages.ConsumerGroupDescribeRequest(group_ids=[GROUP]), 1).groups[0]
     assert described.error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_members_with_the_same_topics_share_them_evenly_not_topic_by_topic() -> None:
+    members = Members({"t": 2, "u": 2})
+    members.join("a", "t", "u")
+    members.join("b", "t", "u")
+    assert members.settle("a", "b") == {"a": {"t": [0, 1]}, "b": {"u": [0, 1]}}
+
+
+def test_targets_that_stay_as_they_are_are_not_written_again() -> None:
+    members = Members({"t": 2, "u": 2})
+    members.join("a", "t")
+    members.written()
+    members.join("b", "u")
+    assert members.written().count("ConsumerGroupTargetAssignmentMember") == 1
+
+
+def test_who_gave_up_within_its_epoch_is_not_fenced_later() -> None:
+    members = Members({"t": 2, "u": 2}, group_consumer_assignment_interval_ms=60_000)
+    members.join("a", "t", "u", rebalance_timeout_ms=10_000)
+    members.beat("a", 2, {"t": [0, 1], "u": [0, 1]}, subscribed_topic_names=["t"])
+    members.beat("a", 2, owned={"t": [0, 1]})
+    assert members.group.members["a"].member_epoch == 2
+    members.host.advance_ms(11_000)
+    assert "a" in members.group.members
+
+
+def test_a_static_member_may_go_away_while_it_gives_up(members: Members) -> None:
+    members.join("a", instance_id="i", rebalance_timeout_ms=10_000)
+    members.join("b")
+    members.beat("a", 2, owned={"t": range(6)}, instance_id="i")
+    members.beat("a", -2, instance_id="i")
+    members.host.advance_ms(11_000)
+    assert "a" in members.group.members
+
+
+def test_who_comes_back_before_its_leaving_is_committed_lives_on(members: Members) -> None:
+    members.join("a")
+    members.host.commit_delay_ms = lambda: 1_000
+    leaving = HostConnection("leaving")
+    for epoch in (-1, 0):
+        request = messages.ConsumerGroupHeartbeatRequest(
+            group_id=GROUP,
+            member_id="a",
+            member_epoch=epoch,
+            rebalance_timeout_ms=REBALANCE_MS,
+            subscribed_topic_names=["t"],
+            topic_partitions=[],
+        )
+        members.host.send(leaving, request, 1)
+    members.host.advance_ms(2_000)
+    assert [answer.error_code for _, answer in leaving.answers] == [0, 0]
+    members.host.advance_ms(SESSION_MS)
+    assert not members.group.members
+
+
+def test_what_a_broker_before_4_1_kept_of_topics_is_deleted_at_the_next_epoch(members: Members) -> None:
+    members.join("a")
+    key = messages.ConsumerGroupPartitionMetadataKey(group_id=GROUP)
+    members.host.shard.consumers.replay(key, messages.ConsumerGroupPartitionMetadataValue())
+    members.written()
+    members.join("b")
+    assert "-ConsumerGroupPartitionMetadata" in members.written()
+    members.join("c")
+    assert "-ConsumerGroupPartitionMetadata" not in members.written()
