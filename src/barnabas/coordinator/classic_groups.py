@@ -238,6 +238,7 @@ class ClassicGroups:
         self, attempt: JoinAttempt, group_id: str, replaced: Group | None
     ) -> Outcome[messages.JoinGroupResponse]:
         group = ClassicGroup(group_id, self._context.clock)
+        group.state_since_ms = attempt.now_ms
         outcome = self._joins.join(group, attempt)
         if not group.members and not group.pending_join:
             return outcome

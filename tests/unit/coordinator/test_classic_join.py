@@ -55,6 +55,7 @@ def test_a_new_group_is_written_before_anyone_is_answered(driver: ClassicDriver)
     assert record is not None
     assert (record.generation, record.protocol_type, record.members) == (0, "", [])
     assert (record.protocol, record.leader) == (None, None)
+    assert record.current_state_timestamp == driver.clock.wall_ms()
 
 
 @pytest.mark.parametrize("version", [3, 9])
