@@ -22,6 +22,20 @@ if TYPE_CHECKING:
 
 ROOT: Final = "root"
 MODULES: Final = (
+    "barnabas.coordinator.appender",
+    "barnabas.coordinator.classic_groups",
+    "barnabas.coordinator.classic_rebalance",
+    "barnabas.coordinator.classic_requests",
+    "barnabas.coordinator.consumer_group_classic",
+    "barnabas.coordinator.consumer_group_core",
+    "barnabas.coordinator.consumer_group_heartbeat",
+    "barnabas.coordinator.consumer_group_migration",
+    "barnabas.coordinator.consumer_group_resolution",
+    "barnabas.coordinator.consumer_group_update",
+    "barnabas.coordinator.group_coordinator",
+    "barnabas.coordinator.log_loader",
+    "barnabas.coordinator.offset_cleanup",
+    "barnabas.coordinator.runtime",
     "barnabas.handlers.api_01_fetch",
     "barnabas.handlers.dispatch",
     "barnabas.handlers.local_commands",

@@ -2,6 +2,7 @@
 
 from types import MappingProxyType
 
+from barnabas.coordinator.group_coordinator import GroupCoordinator
 from barnabas.coordinator.producer_ids import ProducerIds
 from barnabas.handlers.fetch_session_cache import FetchSessionCache
 from barnabas.handlers.routes import ROUTES
@@ -9,6 +10,8 @@ from barnabas.handlers.services import HandlerSettings, Services
 from barnabas.metadata.image import ConfigResourceType, Endpoint
 from barnabas.metadata.topic_configs import LogConfigs
 from barnabas.replica.manager import ReplicaManager
+from barnabas.server.groups import make_group_coordinator
+from barnabas.server.settings import load_settings
 from barnabas.storage.log_manager import LogManager
 from barnabas.timing.timer_wheel import TimerWheel
 from tests.unit.metadata.broker_node import Node
@@ -33,10 +36,11 @@ def administered(**static_configs: str) -> Services:
         config_for=config_for,
     )
     logs.start()
+    wheel = TimerWheel(node.clock.monotonic_ms())
     replicas = ReplicaManager(
         local_id=1,
         clock=node.clock,
-        wheel=TimerWheel(node.clock.monotonic_ms()),
+        wheel=wheel,
         call_soon=lambda call: None,
         log_manager=logs,
         image=controller.image,
@@ -44,6 +48,23 @@ def administered(**static_configs: str) -> Services:
     )
     replicas.start()
     controller.subscribe(replicas.apply_delta)
+    settings = load_settings(overrides=["offsets.topic.num.partitions=3", "log.dirs=/logs/a"])
+
+    def make_groups() -> GroupCoordinator:
+        made = make_group_coordinator(
+            settings,
+            current_settings=lambda: settings,
+            controller=controller,
+            replicas=replicas,
+            clock=node.clock,
+            entropy=node.entropy,
+            wheel=wheel,
+            call_soon=lambda call: None,
+            cold_reads=None,
+        )
+        controller.subscribe(lambda delta, image: made.metadata_changed(delta))
+        return made
+
     return Services(
         cluster_id="cluster",
         node_id=1,
@@ -58,4 +79,5 @@ def administered(**static_configs: str) -> Services:
         settings=HandlerSettings(max_request_partition_size_limit=5),
         advertised_apis=MappingProxyType({key: route.advertised for key, route in ROUTES.items()}),
         advertised={"PLAINTEXT": Endpoint(name="PLAINTEXT", host="broker.example", port=9092)},
+        make_groups=make_groups,
     )

@@ -143,25 +143,6 @@ def test_kip919_only_brokers_can_be_described(peer, endpoint_type, code):
     assert response.error_code == code
 
 
-@pytest.mark.parametrize("version", range(7))
-def test_find_coordinator_says_that_there_is_none(peer, version):
-    request = messages.FindCoordinatorRequest(key="g", key_type=0, coordinator_keys=["g", "h"])
-    if version >= 4:
-        request.key = ""
-        answers = peer.send(request, version).coordinators
-        assert [(a.key, a.error_code) for a in answers] == [("g", 15), ("h", 15)]
-    else:
-        request.coordinator_keys = []
-        response = peer.send(request, version)
-        assert (response.error_code, response.node_id) == (15, -1)
-
-
-def test_find_coordinator_refuses_unknown_kinds(peer):
-    request = messages.FindCoordinatorRequest(key_type=2, coordinator_keys=["g:" + "A" * 22 + ":0"])
-    assert peer.send(request, 5).coordinators[0].error_code == ErrorCode.INVALID_REQUEST
-    assert peer.send(request, 6).coordinators[0].error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-
-
 @pytest.mark.parametrize("version", range(6))
 def test_producer_ids_are_given_once(peer, version):
     ids = [
