@@ -161,7 +161,7 @@ class ClassicRebalances:
         for member in absent:
             self.remove(group, member)
         if absent:
-            names = ", ".join(member.member_id for member in absent)
+            names = ", ".join(repr(member.member_id) for member in absent)
             _log.info("group %r: members that did not join again are out: %s", group.group_id, names)
 
     def _answer_joins(self, group: ClassicGroup) -> None:
@@ -239,7 +239,7 @@ class ClassicRebalances:
             member = group.members.get(member_id)
             if member is not None:
                 self.remove(group, member)
-        return self.prepare(group, f"no SyncGroup from {', '.join(late)}", now_ms)
+        return self.prepare(group, f"no SyncGroup from {', '.join(map(repr, late))}", now_ms)
 
     # Members that go.
 
@@ -262,7 +262,7 @@ class ClassicRebalances:
         _log.info("group %r: member %r is out: its session expired", group.group_id, member.member_id)
         self.remove(group, member)
         if group.state in (_STABLE, _COMPLETING):
-            return self.prepare_or_complete(group, f"the session of {member.member_id} expired", now_ms)
+            return self.prepare_or_complete(group, f"the session of {member.member_id!r} expired", now_ms)
         return self._complete_without(group, now_ms)
 
     def pending_expired(self, group: ClassicGroup, member_id: str, now_ms: int) -> Outcome[Any]:

@@ -86,7 +86,9 @@ def _assign(
     assignments = {told.member_id: bytes(told.assignment) for told in request.assignments}
     left_out = [name for name in group.members if name not in assignments]
     if left_out:
-        _log.warning("group %r: the leader assigned nothing to %s", group.group_id, ", ".join(left_out))
+        _log.warning(
+            "group %r: the leader assigned nothing to %s", group.group_id, ", ".join(map(repr, left_out))
+        )
     generation_id = group.generation_id
 
     def appended(error: ApiError | None) -> None:

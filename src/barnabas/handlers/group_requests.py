@@ -14,10 +14,32 @@ from barnabas.protocol.messages import Message
 
 Response = TypeVar("Response", bound=Message)
 
+_IPV6_GROUPS = 8
+
 
 def group_client(context: RequestContext) -> GroupClient:
     """Return who sent a request, as groups remember it."""
-    return GroupClient(client_id=context.client_id, host=f"/{context.connection.peer_host}")
+    return GroupClient(client_id=context.client_id, host=f"/{java_host(context.connection.peer_host)}")
+
+
+def java_host(host: str) -> str:
+    """Return an address as Java writes it: all eight groups of IPv6, IPv4 that came by way of IPv6 as such.
+
+    Groups keep their members' hosts in the log, and tools show them.
+    """
+    if ":" not in host:
+        return host
+    if "." in host:
+        return host.rpartition(":")[2]
+    address, percent, scope = host.partition("%")
+    before, gap, after = address.partition("::")
+    head, tail = before.split(":"), after.split(":")
+    if gap:
+        head, tail = [one for one in head if one], [one for one in tail if one]
+        groups = [*head, *["0"] * (_IPV6_GROUPS - len(head) - len(tail)), *tail]
+    else:
+        groups = head
+    return ":".join(groups) + percent + scope
 
 
 def write(
