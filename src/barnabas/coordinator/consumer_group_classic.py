@@ -132,7 +132,7 @@ def _join_downgraded(  # noqa: PLR0917
 
 
 def _inconsistent(message: str) -> ApiError:
-    _log.info("%s", message)
+    _log.info("%r", message)
     return ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, message)
 
 
@@ -349,7 +349,7 @@ def leave(
             error_code = error.code
         else:
             leaving[member.member_id] = member
-            _log.info("group %s: member %s leaves (%s)", group.group_id, member.member_id, identity.reason)
+            _log.info("group %r: member %r leaves (%r)", group.group_id, member.member_id, identity.reason)
         responses.append(
             messages.LeaveGroupResponseMemberResponse(
                 member_id=identity.member_id,

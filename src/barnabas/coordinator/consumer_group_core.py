@@ -118,7 +118,7 @@ class ConsumerGroupCore:
         member = group.members.get(member_id) if isinstance(group, ConsumerGroup) else None
         if not isinstance(group, ConsumerGroup) or member is None:
             return Outcome()
-        _log.info("group %s: member %s is fenced: %s", group_id, member_id, reason)
+        _log.info("group %r: member %r is fenced: %s", group_id, member_id, reason)
         return self.remove_members(group, [member], now_ms)
 
     def remove_members(
@@ -154,7 +154,7 @@ class ConsumerGroupCore:
         if len(members) == len(group.members):
             # Nobody is left to compute targets for; whoever comes next need not wait for them either.
             made.append(records.target_epoch_record(group_id, epoch, 0))
-        _log.debug("group %s: epoch %d, %d members removed", group_id, epoch, len(members))
+        _log.debug("group %r: epoch %d, %d members removed", group_id, epoch, len(members))
 
         def appended(error: ApiError | None) -> None:
             for member in members:

@@ -151,7 +151,7 @@ def replace_static_member(
     made.append(records.member_record(group_id, member))
     made.append(records.target_record(group_id, member_id, group.target(existing.member_id)))
     made.append(records.current_assignment_record(group_id, member))
-    _log.debug("group %s: member %s takes the place of %s", group_id, member_id, existing.member_id)
+    _log.debug("group %r: member %r takes the place of %r", group_id, member_id, existing.member_id)
     return member
 
 
@@ -225,11 +225,11 @@ def _leave(core: ConsumerGroupCore, request: Request, now_ms: int) -> Outcome[Re
     else:
         member = known_static_member(group, request.member_id, request.instance_id)
     if request.member_epoch == STATIC_LEAVE_EPOCH:
-        _log.debug("group %s: static member %s is away", group.group_id, member.member_id)
+        _log.debug("group %r: static member %r is away", group.group_id, member.member_id)
         return Outcome(
             records=[records.current_assignment_record(group.group_id, member.away())],
             response=Response(member_id=member.member_id, member_epoch=STATIC_LEAVE_EPOCH),
         )
-    _log.debug("group %s: member %s leaves", group.group_id, member.member_id)
+    _log.debug("group %r: member %r leaves", group.group_id, member.member_id)
     response = Response(member_id=request.member_id, member_epoch=request.member_epoch)
     return replace(core.remove_members(group, [member], now_ms), response=response)

@@ -99,12 +99,12 @@ def upgrade(core: ConsumerGroupCore, classic: ClassicGroup, made: list[Coordinat
     made.extend(_all_records(group))
     for member in classic.members.values():
         core.start_session(group.group_id, member.member_id, member.session_timeout_ms)
-    _log.info("group %s becomes a consumer group", group.group_id)
+    _log.info("group %r becomes a consumer group", group.group_id)
     return group
 
 
 def _cannot_upgrade(classic: ClassicGroup, reason: str) -> ApiError:
-    _log.info("group %s cannot become a consumer group %s", classic.group_id, reason)
+    _log.info("group %r cannot become a consumer group %s", classic.group_id, reason)
     return ApiError(
         ErrorCode.GROUP_ID_NOT_FOUND,
         f"Cannot upgrade classic group {classic.group_id} to consumer group {reason}",
@@ -187,10 +187,10 @@ def may_downgrade_for(
 
 def _fits_classic(group: ConsumerGroup, member_count: int, config: GroupConfig) -> bool:
     if not allows_downgrade(config):
-        _log.info("group %s stays a consumer group: online downgrade is disabled", group.group_id)
+        _log.info("group %r stays a consumer group: online downgrade is disabled", group.group_id)
         return False
     if member_count > config.group_max_size:
-        _log.info("group %s stays a consumer group: it is larger than group.max.size", group.group_id)
+        _log.info("group %r stays a consumer group: it is larger than group.max.size", group.group_id)
         return False
     return True
 
@@ -244,7 +244,7 @@ def downgrade(
                 ErrorCode.GROUP_ID_NOT_FOUND,
                 f"Cannot downgrade the classic group {group.group_id}: {error}.",
             ) from None
-    _log.info("group %s becomes a classic group", group.group_id)
+    _log.info("group %r becomes a classic group", group.group_id)
     return Outcome(
         records=[*made, generation_record(classic, described, classic.leader_id)],
         appended=_resume_classic(core, group.group_id, list(group.members), reason, now_ms),

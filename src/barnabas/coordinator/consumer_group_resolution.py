@@ -134,7 +134,7 @@ def _resolved(
     if bump or metadata_hash != group.metadata_hash:
         epoch += 1
         made.append(records.group_epoch_record(group_id, epoch, metadata_hash))
-        _log.debug("group %s: epoch %d, regular expressions match other topics", group_id, epoch)
+        _log.debug("group %r: epoch %d, regular expressions match other topics", group_id, epoch)
 
     def appended(error: Exception | None) -> None:
         current = core.groups.get(group_id)

@@ -100,7 +100,7 @@ class ConsumerGroupUpdate:
         if bump or metadata_hash != group.metadata_hash:
             self.group_epoch += 1
             self.records.append(records.group_epoch_record(group.group_id, self.group_epoch, metadata_hash))
-            _log.debug("group %s: epoch %d", group.group_id, self.group_epoch)
+            _log.debug("group %r: epoch %d", group.group_id, self.group_epoch)
         group.checked_at_epoch = self.group_epoch
         if group.has_partition_metadata_record:
             self.records.append(records.partition_metadata_tombstone(group.group_id))
@@ -170,7 +170,7 @@ class ConsumerGroupUpdate:
             is_homogeneous = self.group.is_homogeneous
         targets = ASSIGNORS[name](specs, is_homogeneous, counts)
         _log.debug(
-            "group %s: targets for epoch %d by %s in %d us",
+            "group %r: targets for epoch %d by %s in %d us",
             self.group.group_id,
             self.group_epoch,
             name,
