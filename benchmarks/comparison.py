@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from benchmarks.brokers.server import Server
+from benchmarks.host import ROOT
 from benchmarks.metrics import derived
 from benchmarks.processes import Meter
 from benchmarks.programs import UnavailableError
@@ -56,14 +57,22 @@ class Comparison:
 
     def run(self, workloads: Iterable[Workload]) -> None:
         """Take all servers through all workloads; stop them, whatever happens."""
+        left = list(workloads)
         try:
-            for workload in workloads:
+            while left:
+                workload = left.pop(0)
+                if not any(one.lifetime is Lifetime.SHARED for one in [workload, *left]):
+                    self._stop_shared()
                 self._tell(f"{workload.title}")
                 with self._servers_for(workload) as servers:
                     self._run_workload(workload, servers)
         finally:
-            for server in self._shared.values():
-                server.stop()
+            self._stop_shared()
+
+    def _stop_shared(self) -> None:
+        for server in self._shared.values():
+            server.stop()
+        self._shared.clear()
 
     @contextlib.contextmanager
     def _servers_for(self, workload: Workload) -> Iterator[list[Server]]:
@@ -208,8 +217,8 @@ def limited(seconds: float) -> Iterator[None]:
 
 
 def brief(text: str) -> str:
-    """Return a text on one line, cut to what a table can hold."""
-    line = " ".join(text.split())
+    """Return a text on one line, cut to what a table can hold, without this machine's paths."""
+    line = " ".join(text.split()).replace(str(ROOT), ".").replace(str(Path.home()), "~")
     return line if len(line) <= REASON_CHARS else line[: REASON_CHARS - 3] + "..."
 
 

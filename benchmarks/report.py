@@ -91,6 +91,9 @@ def _about(run: Run) -> Iterator[str]:
 def _targets(run: Run) -> Iterator[str]:
     yield "## Targets"
     yield ""
+    if any(one.figures.get("foreign_share", 0) > BUSY_SHARE_MAX for one in run.results):
+        yield "**Other processes disturbed some turns: verdicts on cases marked below are of little worth.**"
+        yield ""
     yield from table(
         ["what", "target", "figure", ""],
         [[one.what, one.target, one.figure, one.verdict] for one in judge(run)],

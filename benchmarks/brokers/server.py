@@ -56,7 +56,7 @@ class Server:
     kind = Kind.BROKER
     remark = ""
     is_durable = True
-    start_timeout_s = 90.0
+    start_timeout_s = 120.0
     warm_up_s = 0.0
 
     def __init__(self, directory: Path, overrides: Mapping[str, str] | None = None) -> None:
