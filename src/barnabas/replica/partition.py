@@ -427,7 +427,8 @@ class Partition:
     def low_watermark(self) -> int:
         """The smallest log start of all replicas: what DeleteRecords waits for."""
         starts = [follower.log_start_offset for follower in self.followers.values()]
-        return min(self.log.log_start_offset, min(starts)) if starts else self.log.log_start_offset
+        starts.append(self.log.log_start_offset)
+        return min(starts)
 
     # Followers
 
