@@ -5,6 +5,9 @@ member's deadline and leaves the timer be. A timer that fires before the deadlin
 fires about once a session timeout for each member, and never late: it is moved at once when a deadline comes
 nearer.
 
+A timer that fires late tells that the broker itself stood still, by a pause of its machine or its disk.
+Heartbeats sent meanwhile may lie unread, so silence proves nothing then, and members get a little longer.
+
 Rejected: a timer replaced by each heartbeat, several times the work, and a scan of all members every so
 often, which is late by up to its interval.
 """
@@ -20,6 +23,12 @@ from barnabas.coordinator.outcome import Outcome
 
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 300_000
 """How long a member that never got an answer is kept: its client may wait for the rebalance or be gone."""
+
+HELD_UP_FROM_MS: Final = 1_000
+"""A timer that fires so late, or later, was held up."""
+
+HELD_UP_GRACE_MS: Final = 3_000
+"""What members get then: the interval of most clients' heartbeats, and time to read those that are there."""
 
 NOTHING: Final[Outcome[None]] = Outcome()
 
@@ -78,10 +87,12 @@ class ClassicSessions:
         )
 
     def _fired(self, group: ClassicGroup, member: ClassicMember, wall_ms: int) -> Outcome[None]:
-        member.session_timer_ms = -1
+        timer_ms, member.session_timer_ms = member.session_timer_ms, -1
         if group.members.get(member.member_id) is not member:
             return NOTHING  # tried again after its removal could not be appended
         now_ms = self._clock.monotonic_ms()
+        if now_ms - timer_ms >= HELD_UP_FROM_MS:
+            member.session_deadline_ms = max(member.session_deadline_ms, now_ms + HELD_UP_GRACE_MS)
         if now_ms < member.session_deadline_ms:
             self._arm(group, member, now_ms)
             return NOTHING

@@ -171,3 +171,21 @@ def test_an_empty_group_knows_nobody(driver: ClassicDriver) -> None:
     (name,) = driver.stable(1)
     driver.leave(name)
     assert driver.heartbeat(name) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_when_the_broker_stood_still_members_get_time_to_be_heard(driver: ClassicDriver) -> None:
+    heard, silent = driver.stable(2)
+    driver.clock.advance_ms(60_000)  # nothing fires meanwhile, and nothing is read
+    driver.wheel.advance(driver.clock.monotonic_ms())
+    assert set(driver.group.members) == {heard, silent}
+    driver.advance(2_999)
+    assert driver.heartbeat(heard) is ErrorCode.NONE
+    driver.advance(1)
+    assert set(driver.group.members) == {heard}
+
+
+def test_a_timer_that_is_a_little_late_gives_nobody_more_time(driver: ClassicDriver) -> None:
+    driver.stable(1)
+    driver.clock.advance_ms(10_900)
+    driver.wheel.advance(driver.clock.monotonic_ms())
+    assert driver.group.state is ClassicGroupState.EMPTY
