@@ -18,6 +18,9 @@ GROUPED_FOLDERS = ("crash", "golden", "interop", "net", "oracle")
 ORACLE_FILES = ("_oracle", "_takeover")
 """Files of tests/interop that end so mostly wait for Apache Kafka: a group of their own."""
 
+GROUP_FILES = ("test_groups", "test_group_tools", "test_stream_processing")
+"""Files of tests/interop that mostly wait for members: a group of their own as well."""
+
 ONLY_SLOW = "full-size run, only with --slow"
 
 
@@ -26,6 +29,8 @@ def worker_group(path: Path) -> str | None:
     folder = path.relative_to(TESTS).parts[0] if path.is_relative_to(TESTS) else ""
     if folder == "interop" and path.stem.endswith(ORACLE_FILES):
         return "oracle"
+    if folder == "interop" and path.stem in GROUP_FILES:
+        return "groups"
     return folder if folder in GROUPED_FOLDERS else None
 
 

@@ -50,6 +50,7 @@ def prepare() -> None:
     if missing and toolchain.required() and may_install():
         install(missing)
     _get_ready("Apache Kafka's jars and the Java helper", _prepare_java)
+    _get_ready("Kafka Streams", _prepare_streams)
     _get_ready("the Go clients", lambda: toolchain.built_go(toolchain.TESTS / "interop" / "go"))
     node = toolchain.TESTS / "interop" / "node"
     _get_ready("kafkajs", lambda: toolchain.installed_node(node, "kafkajs"))
@@ -59,6 +60,10 @@ def prepare() -> None:
 def _prepare_java() -> None:
     toolchain.kafka_classpath()
     toolchain.compiled_java(toolchain.TESTS / "interop" / "java")
+
+
+def _prepare_streams() -> None:
+    toolchain.compiled_java(toolchain.TESTS / "interop" / "streams", toolchain.streams_classpath)
 
 
 def _get_ready(what: str, prepare_it: Callable[[], object]) -> None:

@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -24,6 +24,7 @@ import pytest
 
 TESTS = Path(__file__).parent
 POM = TESTS / "oracle" / "pom.xml"
+STREAMS_POM = TESTS / "oracle" / "streams.pom.xml"
 JAVA_MAJOR_MIN = 17
 DOWNLOAD_TIMEOUT_S = 600
 
@@ -100,20 +101,24 @@ def kafka_jars() -> Path:
     Raises:
         ToolchainMissingError: no Maven, or the download failed.
     """
+    return _jars("kafka-jars", POM)
+
+
+def _jars(name: str, pom: Path) -> Path:
     java_command()
-    stamp = hashlib.sha256(POM.read_bytes()).hexdigest()[:12]
-    target = cache_dir() / f"kafka-jars-{stamp}"
+    stamp = hashlib.sha256(pom.read_bytes()).hexdigest()[:12]
+    target = cache_dir() / f"{name}-{stamp}"
     if target.is_dir():
         return target
-    with _locked("kafka-jars"):
+    with _locked(name):
         if target.is_dir():
             return target
         maven = shutil.which("mvn")
         if maven is None:
             raise ToolchainMissingError("there is no mvn (Debian, as root: apt-get install maven)")
-        partial = cache_dir() / f"kafka-jars-{stamp}.partial"
+        partial = target.with_suffix(".partial")
         shutil.rmtree(partial, ignore_errors=True)
-        command = [maven, "-q", "-B", "-f", str(POM), "dependency:copy-dependencies"]
+        command = [maven, "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
         command += ["-DincludeScope=runtime", f"-DoutputDirectory={partial}"]
         try:
             done = subprocess.run(
@@ -123,7 +128,7 @@ def kafka_jars() -> Path:
             raise ToolchainMissingError(f"Maven did not finish within {DOWNLOAD_TIMEOUT_S} s") from None
         if done.returncode != 0:
             raise ToolchainMissingError(
-                f"Maven could not fetch Apache Kafka:\n{(done.stdout + done.stderr)[-2000:]}"
+                f"Maven could not fetch what {pom.name} names:\n{(done.stdout + done.stderr)[-2000:]}"
             )
         partial.rename(target)
     return target
@@ -134,14 +139,23 @@ def kafka_classpath() -> str:
     return ":".join(str(jar) for jar in sorted(kafka_jars().glob("*.jar")))
 
 
-def compiled_java(folder: Path) -> Path:
-    """Compile all .java files of a folder against Apache Kafka's jars; return the folder with the classes.
+def streams_classpath() -> str:
+    """Return Kafka Streams' class path; it is apart from the broker's."""
+    return ":".join(str(jar) for jar in sorted(_jars("streams-jars", STREAMS_POM).glob("*.jar")))
+
+
+def compiled_java(folder: Path, classpath: Callable[[], str] = kafka_classpath) -> Path:
+    """Compile all .java files of a folder; return the folder with the classes.
+
+    Args:
+        classpath: gives what they are compiled against; Apache Kafka's jars.
 
     Raises:
         ToolchainMissingError: there is no javac.
     """
     sources = sorted(folder.glob("*.java"))
-    digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources) + POM.read_bytes())
+    poms = POM.read_bytes() + (STREAMS_POM.read_bytes() if classpath is streams_classpath else b"")
+    digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources) + poms)
     target = cache_dir() / f"java-classes-{folder.name}-{digest.hexdigest()[:12]}"
     if target.is_dir():
         return target
@@ -156,7 +170,7 @@ def compiled_java(folder: Path) -> Path:
         partial = target.with_suffix(".partial")
         shutil.rmtree(partial, ignore_errors=True)
         command = [javac, "-Xlint:all,-processing,-path", "-proc:none", "--release", str(JAVA_MAJOR_MIN)]
-        command += ["-cp", kafka_classpath(), "-d", str(partial), *map(str, sources)]
+        command += ["-cp", classpath(), "-d", str(partial), *map(str, sources)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
         if done.returncode != 0:
             raise AssertionError(f"javac refused {folder}:\n{done.stdout}{done.stderr}")

@@ -21,6 +21,7 @@ from tests.interop.client_node import ConfluentJsClient
 from tests.interop.records import PARTITIONS
 
 LEADERS_TIMEOUT_S = 30
+LEADERS_ASKED_S = 3
 
 _CLIENTS: dict[str, Callable[[], Client]] = {
     "librdkafka": ConfluentClient,
@@ -86,7 +87,10 @@ def _wait_for_leaders(admin: AdminClient, partitions: list[TopicPartition]) -> N
     """
     deadline = time.monotonic() + LEADERS_TIMEOUT_S
     while True:
-        asked = admin.list_offsets({partition: OffsetSpec.latest() for partition in partitions})
+        # librdkafka now and then waits for a leader until a request times out, and finds it when asked anew.
+        asked = admin.list_offsets(
+            {partition: OffsetSpec.latest() for partition in partitions}, request_timeout=LEADERS_ASKED_S
+        )
         try:
             for future in asked.values():
                 future.result(LEADERS_TIMEOUT_S)
