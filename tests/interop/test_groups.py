@@ -5,7 +5,7 @@ delivered to another than its owner, nothing is skipped, nothing committed goes 
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -32,8 +32,11 @@ OVERRIDES = {
 }
 """With the consumer protocol the broker sets what members of the classic one set for themselves."""
 
-FULL = ("librdkafka", "java-848")
+FULL = ("librdkafka", "librdkafka-848")
 """Whose whole scenario is part of every run; the others' only of the full-size ones."""
+
+STATIC = ("librdkafka", "librdkafka-848", "franz-go")
+PROMPT = ("librdkafka", "librdkafka-848", "franz-go", "aiokafka")
 
 MAX_POLL_MS = 8_000
 LONG_SESSION_MS = 45_000
@@ -73,8 +76,8 @@ def group_on(broker: Broker, kind: str, topic: str, folder: Path, **options: int
     return Group(f"group-{topic}", KINDS[kind], broker.bootstrap, topic, folder, **options)
 
 
-def slow_unless(chosen: tuple[str, ...]) -> list[object]:
-    return [name if name in chosen else pytest.param(name, marks=pytest.mark.slow) for name in KINDS]
+def slow_unless(chosen: tuple[str, ...], kinds: Iterable[str] = KINDS) -> list[object]:
+    return [name if name in chosen else pytest.param(name, marks=pytest.mark.slow) for name in kinds]
 
 
 def committed_offsets(broker: Broker, group: str, topic: str) -> dict[int, int]:
@@ -180,7 +183,9 @@ def test_a_member_joins_and_one_closes_and_its_partitions_go_to_the_others_at_on
         assert committed_offsets(patient, group.name, topic) == ends(stream)
 
 
-@pytest.mark.parametrize("kind", [name for name, kind in KINDS.items() if kind.is_static])
+@pytest.mark.parametrize(
+    "kind", slow_unless(STATIC, [name for name, kind in KINDS.items() if kind.is_static])
+)
 def test_a_static_member_restarts_without_a_rebalance(kind: str, patient: Broker, tmp_path: Path) -> None:
     topic = topic_on(patient, f"restarted-{kind}")
     stream = Stream(patient.bootstrap, topic)
@@ -213,7 +218,7 @@ def test_a_static_member_restarts_without_a_rebalance(kind: str, patient: Broker
         assert moved == []
 
 
-@pytest.mark.parametrize("kind", [name for name in KINDS if not name.startswith("java")])
+@pytest.mark.parametrize("kind", slow_unless(PROMPT, [name for name in KINDS if not name.startswith("java")]))
 def test_a_new_groups_first_record_is_there_within_a_second(
     kind: str, bootstrap: str, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:
