@@ -263,7 +263,11 @@ class CoordinatorRuntime(Generic[ShardT]):
 
         def ended(error: ApiError | None) -> None:
             if outcome.appended is not None:
-                outcome.appended(error)
+                try:
+                    outcome.appended(error)
+                except Exception:
+                    _log.exception("%s: what follows an append failed", hosted)
+                    error = error or ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
             if error is not None:
                 failed(error)
             elif outcome.response is not None:

@@ -79,6 +79,17 @@ def test_appended_is_told_before_the_answer_goes_out() -> None:
     assert order == [(None, {"a": "1"}), "x"]
 
 
+def test_who_asked_is_answered_even_if_others_cannot_be(caplog: pytest.LogCaptureFixture) -> None:
+    toy = ToyCoordinator()
+
+    def appended(error: ApiError | None) -> None:
+        raise KeyError("waiter")
+
+    assert toy.put("a", "1", appended=appended).error == "UNKNOWN_SERVER_ERROR"
+    assert "waiter" in caplog.text
+    assert toy.read("a").reply == "1"
+
+
 def test_an_operation_that_refuses_changes_nothing() -> None:
     toy = ToyCoordinator()
 
