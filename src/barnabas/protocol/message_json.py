@@ -71,7 +71,9 @@ def _is_default(content: Any, field: FieldSpec) -> bool:
     if field.is_array:
         return content is None if field.default is None else content == []
     if field.struct is not None:
-        return content is None if field.default is None else content == type(content)()
+        if content is None or field.default is None:
+            return content is None and field.default is None
+        return bool(content == type(content)())
     return bool(content == field.default)
 
 

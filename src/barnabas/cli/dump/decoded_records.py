@@ -11,8 +11,14 @@ from barnabas.base.hints import Any
 from barnabas.base.uuids import UUID_BYTES, uuid_text
 from barnabas.cli.record_text import bytes_to_json
 from barnabas.protocol import messages, schema
+from barnabas.protocol.message_json import message_json
 from barnabas.protocol.records import Record
 from barnabas.protocol.varint import decode_uvarint
+
+_VALUES_MAX = 10_000_000
+"""Of one record: more than any batch may hold."""
+
+_CONSUMER_PROTOCOL = "consumer"
 
 _COORDINATOR_FILES = {
     "__consumer_offsets": "group_records",
@@ -74,16 +80,34 @@ def _decode_coordinator(file: str, record: Record) -> dict[str, Any]:
     try:
         found: dict[str, Any] = {"type": names[0].removesuffix("Key")}
         # The key of a group or transaction record has one version, whose place the record type takes.
-        found["key_data"] = to_json(getattr(messages, names[0]).decode(record.key[2:], 0))
+        key = getattr(messages, names[0]).decode(record.key[2:], 0)
+        found["key_data"] = message_json(key, 0, values_max=_VALUES_MAX)
         if record.value is None:
             found["data"] = None
             return found
         version = int.from_bytes(record.value[:2], "big", signed=True)
         found["version"] = version
-        found["data"] = to_json(getattr(messages, names[1]).decode(record.value[2:], version))
+        value = getattr(messages, names[1]).decode(record.value[2:], version)
+        found["data"] = message_json(value, version, values_max=_VALUES_MAX)
+        if isinstance(value, messages.GroupMetadataValue) and value.protocol_type == _CONSUMER_PROTOCOL:
+            _decode_members(value, found["data"]["members"])
     except (DecodeError, ValueError) as error:
         return {"undecodable": str(error)}
     return found
+
+
+def _decode_members(value: messages.GroupMetadataValue, shown: list[dict[str, Any]]) -> None:
+    """Show what consumers told of themselves and were given; bytes that are neither stay as they are."""
+    for member, fields in zip(value.members, shown, strict=True):
+        for name, kind, data in (
+            ("subscription", messages.ConsumerProtocolSubscription, member.subscription),
+            ("assignment", messages.ConsumerProtocolAssignment, member.assignment),
+        ):
+            version = min(int.from_bytes(data[:2], "big", signed=True), kind.valid_versions[-1])
+            try:
+                fields[name] = message_json(kind.decode(data, version, 2), version, values_max=_VALUES_MAX)
+            except (DecodeError, KeyError, ValueError):
+                continue
 
 
 def to_json(value: Any) -> Any:
