@@ -50,10 +50,7 @@ class ClassicMember(Reader):
         """Join and sync; True when it is a member with an assignment."""
         if self._protocol == RANGE:
             self.lose()
-        # Who was given up meanwhile does not become a member again by waiting.
-        self.waits = not self.is_lapsed(self.world.now_ms)
         answer = yield Ask(self._join_request(), JOIN_VERSION)
-        self.waits = False
         if answer is None:
             return False
         self.member_id = answer.member_id or self.member_id

@@ -69,7 +69,7 @@ class Mind:
         heard_ms: since when its session runs, at the earliest, as far as it can know.
         session_began_ms: when the coordinator got the request whose answer is being heard.
         joined_ms: since when it runs if that request was a JoinGroup.
-        waits: a JoinGroup of its own is under way: its session does not run.
+        waits: the coordinator has a JoinGroup of it under way: its session does not run.
         is_leaving: it shall go at the next occasion.
     """
 
@@ -216,6 +216,9 @@ class World:
         def arrive() -> None:
             if not member.is_gone:
                 connection.arrived_ms = self.now_ms  # type: ignore[attr-defined]
+                # Who was given up meanwhile does not become a member again by waiting.
+                waits = isinstance(wish.request, m.JoinGroupRequest)
+                member.waits = waits and not member.is_lapsed(self.now_ms)
                 self.host.send(connection, wish.request, wish.version, client_id=member.name)
 
         self.after(self.latency_ms(), arrive)
@@ -265,6 +268,9 @@ class World:
         self.tell(f"the coordinator crashes and keeps {keep} of {uncommitted} uncommitted batches")
         for member in self.members:
             connection = member.connection
+            if member.waits:
+                member.waits = False
+                member.heard_ms = self.now_ms
             if connection.asked:
                 connection.asked.clear()
                 life = connection.life  # type: ignore[attr-defined]
