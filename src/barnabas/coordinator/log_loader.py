@@ -1,11 +1,10 @@
 """Replaying a partition's log into a shard, in pieces, so that others are served meanwhile.
 
-It reads from the log's start to the end it had when the load began: nobody appends before the shard is
-active.
+It reads from the log's start to the end it had when the load began: nobody appends before the shard is active.
 What cannot be understood is passed over and stays in the log: record types of share and streams groups, and
-versions of a newer broker. A record that is damaged, or that the state machine refuses, is passed over as
-well and told as an error; giving up the whole partition for it, as Apache Kafka does, would stop every other
-group in it.
+versions of a newer broker. A record that is damaged, or that the state machine refuses, is passed over as well
+and told as an error; giving up the whole partition for it, as Apache Kafka does, would stop every other group
+in it. Only when nobody can tell where the next batch begins is the partition given up.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 from barnabas.base.cold_reads import ColdReadError, ColdReads
 from barnabas.base.enums import Enum
-from barnabas.base.errors import DecodeError
+from barnabas.base.errors import ApiError, DecodeError, ErrorCode
 from barnabas.base.hints import Final
 from barnabas.base.limits import COLD_READ_TRIES_MAX
 from barnabas.base.logger import Logger
@@ -103,7 +102,7 @@ class LogLoader:
         After COLD call `bring_in`, and this again when it is there.
 
         Raises:
-            ApiError: the log cannot be read.
+            ApiError: the log cannot be read: KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE.
         """
         if self.started_us < 0:
             self.started_us = self._now_us()
@@ -139,11 +138,17 @@ class LogLoader:
                 continue
             tries_left = tries_max
             reached = offset
-            for position, header in iter_batches(data, allow_partial_tail=True):
-                reached = header.next_offset
-                self.bytes_read += header.size_bytes
-                for _ in self._replay_batch(data, position, header, offset):
-                    yield False
+            try:
+                for position, header in iter_batches(data, allow_partial_tail=True):
+                    reached = header.next_offset
+                    self.bytes_read += header.size_bytes
+                    for _ in self._replay_batch(data, position, header, offset):
+                        yield False
+            except DecodeError as error:
+                # Where the next batch begins cannot be told; all that follows would be forgotten.
+                raise ApiError(
+                    ErrorCode.CORRUPT_MESSAGE, f"{log.name} is damaged behind offset {reached}: {error}"
+                ) from None
             if reached == offset:
                 _log.error("%s: nothing but a part of a batch at offset %d; the load ends", log.name, offset)
                 self.damaged_count += 1

@@ -401,8 +401,11 @@ class CoordinatorRuntime(Generic[ShardT]):
         hosted = self._loading[0]
         try:
             progress = hosted.loader.load(until_us)
-        except ApiError as error:
-            _log.error("%s cannot be loaded: %s", hosted, error)
+        except Exception as error:
+            if isinstance(error, ApiError):
+                _log.error("%s cannot be loaded, its groups have no coordinator: %s", hosted, error)
+            else:
+                _log.exception("%s cannot be loaded, its groups have no coordinator", hosted)
             self._loading.popleft()
             hosted.become(ShardState.FAILED)
             return True

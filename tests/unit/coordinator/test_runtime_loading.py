@@ -6,6 +6,7 @@ import pytest
 
 from barnabas.base.cold_reads import ColdReads
 from barnabas.coordinator.appender import TransactionEnd
+from barnabas.coordinator.log_loader import LogLoader
 from barnabas.coordinator.runtime import FIRST_LOAD_US
 from barnabas.protocol.control_records import ControlType, build_end_txn_batch
 from barnabas.protocol.record_batch import iter_batches
@@ -179,6 +180,36 @@ def test_a_damaged_batch_costs_only_itself(caplog: pytest.LogCaptureFixture) -> 
     toy.restart()
     assert toy.read("a").reply == "3"
     assert "checksum" in caplog.text
+
+
+def test_a_log_whose_batches_cannot_be_told_apart_has_no_coordinator(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    toy = ToyCoordinator()
+    toy.put("a", "1")
+    log = toy.log("a")
+    size = log.size
+    toy.put("a", "2")
+    toy.put("a", "3")
+    file = toy.broker.logs.disk.open(f"{log.path}/{0:020}.log")
+    file.write_at(size + 16, [b"\x07"])
+    file.close()
+    toy.restart()
+    assert toy.read("a").error == "NOT_COORDINATOR"
+    assert "damaged behind offset 1" in caplog.text
+    assert not toy.runtime.is_loading
+    other = next(key for key in "bcdefgh" if toy.runtime.partition_of(key) != toy.runtime.partition_of("a"))
+    assert toy.put(other, "1").reply == "1"
+
+
+def test_a_fault_in_a_load_ends_it(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy = ToyCoordinator()
+    toy.put("a", "1")
+    toy.restart()
+    monkeypatch.setattr(LogLoader, "_replay_batch", lambda *_: 1 // 0)
+    assert toy.read("a").error == "NOT_COORDINATOR"
+    assert "ZeroDivisionError" in caplog.text
+    assert toy.runtime.statistics().shards["Failed"] == 1
 
 
 def test_transactions_are_replayed_with_their_producer_and_their_end() -> None:
