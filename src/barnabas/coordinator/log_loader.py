@@ -1,10 +1,10 @@
 """Replaying a partition's log into a shard, in pieces, so that others are served meanwhile.
 
-It reads from the log's start to the end it had when the load began: nobody appends before the shard is active.
-What cannot be understood is passed over and stays in the log: record types of share and streams groups, and
-versions of a newer broker. A record that is damaged, or that the state machine refuses, is passed over as well
-and told as an error; giving up the whole partition for it, as Apache Kafka does, would stop every other group
-in it. Only when nobody can tell where the next batch begins is the partition given up.
+It reads from the log's start to the end it had when the load began: nobody appends before the shard is
+active. What cannot be understood is passed over and stays in the log: record types of share and streams
+groups, and versions of a newer broker. A record that is damaged, or that the state machine refuses, is passed
+over as well and told as an error; giving up the whole partition for it, as Apache Kafka does, would stop all
+other groups in it. Only when nobody can tell where the next batch begins is the partition given up.
 """
 
 from __future__ import annotations
