@@ -58,8 +58,6 @@ def main() -> int:
 def compare(options: argparse.Namespace) -> int:
     output = options.output or OUTPUT / time.strftime("%Y%m%d-%H%M%S")
     folder = (options.directory or output) / "servers"
-    folder.mkdir(parents=True, exist_ok=True)
-    output.mkdir(parents=True, exist_ok=True)
     if host.is_in_memory(folder):
         print(
             f"{folder} is on {host.file_system(folder)}: logs belong on a disk (--directory)", file=sys.stderr
@@ -73,6 +71,8 @@ def compare(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return EXIT_BUSY
+    folder.mkdir(parents=True, exist_ok=True)
+    output.mkdir(parents=True, exist_ok=True)
     scale = Scale(
         rounds=options.rounds or (1 if options.quick else 3),
         seconds=options.seconds or (QUICK_SECONDS if options.quick else TURN_SECONDS),

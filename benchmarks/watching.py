@@ -9,13 +9,18 @@ from pathlib import Path
 from barnabas.protocol.api_keys import ApiKey
 from barnabas.protocol.messages import ApiVersionsRequest
 from benchmarks.asking import OFFSET_MARK, AnsweredError, Asker, Topic, batch, place_of
+from benchmarks.brokers.server import Server
 from benchmarks.generators import GRACE_S, Figures, LoadError
+from benchmarks.processes import fine_cpu_s
 from benchmarks.programs import program
 from tests.net.wire import Wire
 
 PARKED_MS = 600_000
 FLEXIBLE_FETCH = 12
 _SAMPLE_BYTES = 1 << 20
+CALM_S = 0.5
+CALM_SHARE = 0.02
+CALM_S_MAX = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,3 +211,16 @@ def check_whole(found: Figures) -> None:
 def settle(seconds: float) -> None:
     """Let a server come to rest."""
     time.sleep(seconds)
+
+
+def settle_calm(server: Server) -> None:
+    """Let a server come to rest: until it has done next to nothing for a while, or for CALM_S_MAX."""
+    deadline = time.monotonic() + CALM_S_MAX
+    pids = server.pids()
+    before = fine_cpu_s(pids)
+    while time.monotonic() < deadline:
+        time.sleep(CALM_S)
+        after = fine_cpu_s(pids)
+        if after - before < CALM_SHARE * CALM_S:
+            return
+        before = after

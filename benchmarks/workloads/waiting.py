@@ -3,7 +3,7 @@
 from benchmarks.asking import Asker
 from benchmarks.brokers.server import Server
 from benchmarks.processes import cpu_s, fine_cpu_s, resident_bytes
-from benchmarks.watching import PARKED_MS, Watch, check_whole, settle, watch_appends
+from benchmarks.watching import PARKED_MS, Watch, check_whole, settle, settle_calm, watch_appends
 from benchmarks.workloads.workload import Case, Figures, Lifetime, Scale, Turn, Workload
 
 PARKED = 10_000
@@ -11,7 +11,6 @@ QUICK_PARKED = 2_000
 WAKES_PER_S = 200
 IDLE_S = 6
 QUICK_IDLE_S = 2
-REST_S = 1.0
 TOLD_S = 30
 FAN_OUT = 200
 FAN_OUT_PER_S = 100
@@ -48,10 +47,10 @@ def park(turn: Turn) -> Figures:
         watch.park(count, idle)
         before = resident_bytes(server.pids())
         watch.connect()
-        settle(REST_S)
+        settle_calm(server)
         connected = resident_bytes(server.pids())
         watch.park_all()
-        settle(REST_S)
+        settle_calm(server)
         parked = resident_bytes(server.pids())
         spent, exact = cpu_s(server.pids()), fine_cpu_s(server.pids())
         settle(idle_s)
