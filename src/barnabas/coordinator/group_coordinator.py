@@ -98,7 +98,10 @@ class GroupCoordinator:
         """
         if OFFSETS_TOPIC in self._controller.image.topics:
             return
-        result = self._controller.create_topics([self._topic])[0]
+        try:
+            result = self._controller.create_topics([self._topic])[0]
+        except ApiError as error:
+            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message) from None
         if result.error not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
             if result.message != self._told_failure:
                 # Clients ask again and again; the log need not say more than once why they get no answer.

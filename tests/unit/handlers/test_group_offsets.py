@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from barnabas.base.errors import ErrorCode
+from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.coordinator.group_coordinator import OFFSETS_TOPIC
 from barnabas.handlers.routes import ROUTES
 from barnabas.handlers.services import Services
+from barnabas.metadata.topic_changes import TopicCreationResult
 from barnabas.protocol import messages as m
 from barnabas.protocol.api_keys import ApiKey
 from tests.unit.handlers.administered import administered
@@ -71,6 +72,31 @@ def test_other_kinds_have_no_coordinator(peer: Peer, key_type: int, words: str, 
         assert found.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
         assert words in found.error_message
     assert (found.node_id, found.port) == (-1, -1)
+
+
+def test_a_topic_that_cannot_be_made_is_told_with_the_reason_and_logged_once(
+    peer: Peer, services: Services, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(creations: Any) -> list[TopicCreationResult]:
+        code = ErrorCode.INVALID_REPLICATION_FACTOR
+        return [TopicCreationResult(name=OFFSETS_TOPIC, error=code, message="too many")]
+
+    monkeypatch.setattr(services.controller, "create_topics", refuse)
+    for _ in range(3):
+        (found,) = peer.send(m.FindCoordinatorRequest(coordinator_keys=["g"]), 4).coordinators
+        assert (found.error_code, found.error_message) == (15, "too many")
+    assert caplog.text.count("too many") == 1
+
+
+def test_a_disk_that_fails_under_the_topic_is_no_coordinator(
+    peer: Peer, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(creations: Any) -> list[TopicCreationResult]:
+        raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "disk")
+
+    monkeypatch.setattr(services.controller, "create_topics", fail)
+    (found,) = peer.send(m.FindCoordinatorRequest(coordinator_keys=["g"]), 4).coordinators
+    assert (found.error_code, found.error_message) == (15, "disk")
 
 
 def test_an_unknown_kind_is_an_invalid_request(peer: Peer) -> None:
