@@ -15,6 +15,7 @@ from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import Final, TypeVar
 from barnabas.base.logger import Logger
+from barnabas.coordinator.appender import TransactionEnd
 from barnabas.coordinator.group import GroupContext
 from barnabas.coordinator.group_config import GroupConfig
 from barnabas.coordinator.group_record_codec import GroupRecordCodec
@@ -151,6 +152,19 @@ class GroupCoordinator:
             failed(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
             return
         self._runtime.read(group_id, operation, reply, failed)
+
+    def end_transaction(
+        self, partition: int, end: TransactionEnd, ended: Callable[[ApiError | None], None]
+    ) -> None:
+        """Append a transaction's marker to a partition: its offsets count, or are dropped (KIP-98).
+
+        Args:
+            ended: told when the marker is committed, or why it could not be appended.
+        """
+        if self._is_stopped:
+            ended(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            return
+        self._runtime.end_transaction(partition, end, ended)
 
     def active_shards(self) -> Iterator[GroupShard]:
         """Yield the shards that are loaded, for lists and metrics."""

@@ -66,7 +66,7 @@ def end(groups: Groups, producer_id: int = 7, *, committed: bool = True) -> None
     ending = TransactionEnd(
         producer_id=producer_id, producer_epoch=0, coordinator_epoch=0, committed=committed
     )
-    runtime.end_transaction(runtime.partition_of(G), ending, told.append)
+    groups.coordinator.end_transaction(runtime.partition_of(G), ending, told.append)
     assert told == [None]
 
 
