@@ -166,6 +166,7 @@ def test_groups_go_to_apache_kafka_and_back(tmp_path: Path, tools: KafkaTools) -
     judge(data)
 
 
+@pytest.mark.slow
 def test_groups_of_apache_kafka_come_to_us(tmp_path: Path, tools: KafkaTools) -> None:
     data = tmp_path / "data"
     with running(tmp_path / "kafka", data_dir=data) as theirs:

@@ -72,6 +72,7 @@ func saramaMember(settings memberSettings, commands <-chan []string) {
 	config.Consumer.Group.Session.Timeout = settings.session
 	config.Consumer.Group.Heartbeat.Interval = settings.heartbeat
 	config.Consumer.Group.Rebalance.Timeout = settings.maxPoll
+	config.Consumer.Group.Rebalance.Retry.Backoff = pollEvery
 	config.Consumer.Group.InstanceId = settings.instance
 	config.Consumer.Offsets.Initial = sarama.OffsetOldest
 	config.Consumer.Offsets.AutoCommit.Enable = false
