@@ -140,6 +140,5 @@ def _resolved(
         current = core.groups.get(group_id)
         if error is None and isinstance(current, ConsumerGroup):
             current.resolved_topics_created = topics_created
-            current.checked_at_epoch = epoch
 
     return Outcome(records=made, appended=appended)

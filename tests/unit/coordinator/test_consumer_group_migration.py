@@ -209,6 +209,30 @@ def test_a_subscription_that_cannot_be_read_keeps_the_group_classic(members: Cla
     assert members.classic_group.members
 
 
+def test_a_member_of_a_classic_group_that_never_hears_of_the_upgrade_is_gone_after_its_session(
+    members: Classic,
+) -> None:
+    old = members.form_classic()
+    members.join("new")
+    members.host.advance_ms(SESSION_MS - 1)
+    assert old in members.group.members
+    members.host.advance_ms(1)
+    assert list(members.group.members) == ["new"]
+
+
+def test_deadlines_of_one_life_as_a_consumer_group_do_not_reach_into_the_next(members: Classic) -> None:
+    old = members.form_classic()
+    members.join("new")
+    assert members.classic_beat(old, 1) == ErrorCode.REBALANCE_IN_PROGRESS
+    members.beat("new", -1)
+    generation = members.join_classic(old).generation_id
+    members.host.advance_ms(REBALANCE_MS // 2)
+    members.classic_beat(old, generation)
+    members.join("newer")
+    members.host.advance_ms(REBALANCE_MS // 2 + 1)
+    assert old in members.group.members
+
+
 def test_an_upgrade_survives_a_restart(members: Classic) -> None:
     old = members.form_classic()
     members.join("new")
@@ -374,6 +398,18 @@ def test_who_is_told_to_join_and_does_not_is_fenced_after_its_rebalance_timeout(
         assert members.classic_beat(old, 1) == ErrorCode.REBALANCE_IN_PROGRESS
         members.host.advance_ms(REBALANCE_MS // 2)
     assert list(members.group.members) == ["new"]
+
+
+def test_who_joined_and_synced_in_time_is_not_fenced_later(members: Classic) -> None:
+    old = members.form_classic()
+    members.join("new")
+    assert members.classic_beat(old, 1) == ErrorCode.REBALANCE_IN_PROGRESS
+    members.join_classic(old, owned={"t": [0, 1, 2, 3, 4, 5]})
+    members.join_classic(old, owned={"t": [0, 1, 2]})
+    members.sync(old, 2)
+    for _ in range(3):
+        members.host.advance_ms(9_000)
+        assert members.classic_beat(old, 2) == 0
 
 
 def test_leave_group_removes_members_of_either_protocol(members: Classic) -> None:
