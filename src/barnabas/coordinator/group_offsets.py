@@ -57,10 +57,6 @@ class GroupOffsets:
         self.expirations = 0
         self.deletions = 0
 
-    def group_has_no_offsets(self, group_id: str) -> bool:
-        """Whether nothing is committed for a group, and nothing may be by an open transaction."""
-        return group_id not in self.committed.by_group and not self.pending.has_group(group_id)
-
     def tombstones(self, group_id: str) -> list[CoordinatorRecord]:
         """Return the records that drop all offsets of a group, those of open transactions too."""
         topics = self.committed.by_group.get(group_id, {})

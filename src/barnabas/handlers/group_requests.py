@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from barnabas.base.errors import ApiError
-from barnabas.base.hints import Any, TypeVar
+from barnabas.base.hints import TypeVar
 from barnabas.coordinator.group import GroupClient
 from barnabas.coordinator.group_shard import GroupShard
 from barnabas.coordinator.outcome import Outcome
@@ -57,17 +57,5 @@ def write(
         error_response: makes the response to a request that failed as a whole.
     """
     context.services.groups.write(
-        group_id, operation, context.respond, lambda error: context.respond(error_response(error))
-    )
-
-
-def read(
-    context: RequestContext,
-    group_id: str,
-    operation: Callable[[GroupShard, int], Any],
-    error_response: Callable[[ApiError], Message],
-) -> None:
-    """Run an operation that changes nothing on a group's shard, and respond with what it returns."""
-    context.services.groups.read(
         group_id, operation, context.respond, lambda error: context.respond(error_response(error))
     )

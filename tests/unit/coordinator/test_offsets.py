@@ -401,6 +401,6 @@ def test_all_offsets_of_a_group_have_tombstones() -> None:
     records = offsets.tombstones(G)
     keys: list[Any] = [record.key for record in records]
     assert sorted((key.topic, key.partition) for key in keys) == [(T, 0), (T, 1)]
-    assert not offsets.group_has_no_offsets(G)
     groups.write(G, lambda shard, now_ms: Outcome(records=records))
-    assert offsets.group_has_no_offsets(G)
+    assert G not in offsets.committed.by_group
+    assert not offsets.pending.has_group(G)
