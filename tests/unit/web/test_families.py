@@ -44,6 +44,36 @@ LISTENER = {
 }
 
 
+GROUPS = {
+    "offset_count": 3,
+    "offset_commits": 8,
+    "offset_expirations": 2,
+    "offset_deletions": 1,
+    "completed_rebalances": 5,
+    "consumer_rebalances": 6,
+    "shards": {"Initial": 1, "Loading": 2, "Active": 40, "Failed": 4, "Closed": 0},
+    "loads": 7,
+    "load_us": 1_500_000,
+    "appends": 20,
+    "records": 30,
+    "append_failures": 9,
+    "timers": 11,
+    "columns": list(GROUP_COLUMNS),
+    "rows": [
+        ['odd "group"', "classic", "Stable", 2],
+        ["b", "classic", "PreparingRebalance", 1],
+        ["c", "consumer", "Reconciling", 3],
+        ["d", "consumer", "Empty", 0],
+    ],
+    "offset_columns": list(GROUP_OFFSET_COLUMNS),
+    "offset_rows": [
+        ['odd "group"', "t", 0, 10, 25],
+        ['odd "group"', "t", 1, 30, 28],
+        ['odd "group"', "gone", 0, 5, None],
+    ],
+}
+
+
 def row(topic, partition, **figures):
     values = dict.fromkeys(PARTITION_COLUMNS, 0)
     values |= {"is_leader": True, "is_offline": False, "replicas": 3, "in_sync_replicas": 3}
@@ -128,34 +158,7 @@ def statistics():
         "metadata_log": {"end_offset": 50, "epoch": 3},
         "brokers": {"active": 1, "fenced": 0},
         "cluster": {"topics": 1, "partitions": 2, "offline_partitions": 0, "imbalanced_partitions": 1},
-        "groups": {
-            "offset_count": 3,
-            "offset_commits": 8,
-            "offset_expirations": 2,
-            "offset_deletions": 1,
-            "completed_rebalances": 5,
-            "consumer_rebalances": 6,
-            "shards": {"Initial": 1, "Loading": 2, "Active": 40, "Failed": 4, "Closed": 0},
-            "loads": 7,
-            "load_us": 1_500_000,
-            "appends": 20,
-            "records": 30,
-            "append_failures": 9,
-            "timers": 11,
-            "columns": list(GROUP_COLUMNS),
-            "rows": [
-                ['odd "group"', "classic", "Stable", 2],
-                ["b", "classic", "PreparingRebalance", 1],
-                ["c", "consumer", "Reconciling", 3],
-                ["d", "consumer", "Empty", 0],
-            ],
-            "offset_columns": list(GROUP_OFFSET_COLUMNS),
-            "offset_rows": [
-                ['odd "group"', "t", 0, 10, 25],
-                ['odd "group"', "t", 1, 30, 28],
-                ['odd "group"', "gone", 0, 5, None],
-            ],
-        },
+        "groups": dict(GROUPS),
         "partition_columns": list(PARTITION_COLUMNS),
         "partitions": [
             row('odd "topic"\\', 0, messages_in=10, size_bytes=77, log_end_offset=10),
