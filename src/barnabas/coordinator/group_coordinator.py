@@ -110,6 +110,10 @@ class GroupCoordinator:
                 _log.error("%s cannot be created: %s %s", OFFSETS_TOPIC, result.error.name, result.message)
             raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, result.message)
 
+    def partition_of(self, group_id: str) -> int:
+        """Return the partition of `__consumer_offsets` that a group belongs to."""
+        return self._runtime.partition_of(group_id)
+
     def leader_of(self, group_id: str) -> int:
         """Return the broker that coordinates a group.
 
