@@ -8,6 +8,7 @@ from barnabas.protocol.api_keys import ApiKey
 from benchmarks.asking import EPOCH_MARK, AnsweredError, Asker, Topic, batch, chunks, place_of
 from benchmarks.brokers.server import Server
 from benchmarks.generators import load
+from benchmarks.watching import settle_calm
 from benchmarks.workloads.workload import Case, Figures, Scale, SkipError, Turn, Workload
 
 TOPICS = 1000
@@ -29,6 +30,7 @@ def prepare(server: Server, _scale: Scale) -> None:
         for size in SESSION_SIZES:
             topic = asker.make_topic(f"session-{size}", partitions=size)
             asker.produce(topic, batch(VALUE_BYTES))
+    settle_calm(server)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
