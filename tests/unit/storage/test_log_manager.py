@@ -250,6 +250,22 @@ def test_retention_by_time_and_size_spares_what_is_not_below_the_high_watermark(
     assert (log.log_start_offset, log.log_end_offset, log.size) == (7, 7, 0)
 
 
+def test_retention_leaves_a_log_alone_that_is_only_compacted() -> None:
+    machine = Machine(retention_ms=10_000)
+    manager = machine.start()
+    log = machine.log(manager, batches=7)
+    log.config = LogConfig(
+        segment_bytes=3 * SIZE,
+        retention_ms=10_000,
+        retention_bytes=SIZE,
+        cleanup_policy=frozenset({"compact"}),
+    )
+    manager.retention_high_watermark = lambda _: log.log_end_offset
+    machine.clock.advance_ms(10_000_000)
+    assert manager.delete_expired_segments() == 0
+    assert (log.log_start_offset, log.log_end_offset) == (0, 7)
+
+
 def test_retention_goes_by_the_files_time_when_records_have_none() -> None:
     machine = Machine(retention_ms=10_000)
     manager = machine.start()
