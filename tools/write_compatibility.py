@@ -1,10 +1,10 @@
 """Write docs/compatibility.md from a run of the interop suite.
 
-    python tools/write_compatibility.py [RESULTS]
+    python tools/write_compatibility.py [RESULTS...]
 
-RESULTS is a JUnit file of such a run (`pytest tests/interop --junitxml=RESULTS`); without one the suite is
-run first. Only what passed is written down; a test that failed or was skipped stops the writing, because a
-table with holes would look like a table of what is not supported.
+RESULTS are JUnit files of such a run (`pytest tests/interop --junitxml=RESULTS`; what concerns groups with
+--slow); without any the suite is run first. Only what passed is written down; a test that failed or was
+skipped stops the writing, because a table with holes would look like a table of what is not supported.
 """
 
 import importlib
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -30,6 +31,9 @@ SUITE = (
     "test_kafka_tools.py",
     "test_web_consoles.py",
 )
+GROUP_SUITE = ("test_groups.py", "test_group_tools.py", "test_stream_processing.py")
+"""Run with --slow: the other runs leave out most clients."""
+
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 _PARAMETERS = re.compile(r"(\w+)\[(.*)\]")
@@ -47,9 +51,38 @@ NOTES = """
 *Written with* are the codecs it produced with, *read with* those it consumed; *read by* are the clients that
 read what it wrote. *Offsets* are the first, the last and those by time, and reading on from the middle.
 *Admin* is a topic created with a config, described, altered, grown and deleted by the client's own admin API
-(@confluentinc/kafka-javascript has none for configs). Consumers were given their partitions: groups are not
-there yet, so kafkajs, whose consumer needs them, only produces and administers.
+(@confluentinc/kafka-javascript has none for configs). Consumers were given their partitions, but for kafkajs'
+and those of the next table.
 """
+
+GROUPS_HEAD = """
+## Consumer groups
+
+What members of each client lived through, each in a process of its own:
+
+| client | protocol | long life | handed over at once | static | first record within 1 s |
+|---|---|---|---|---|---|
+"""
+
+GROUPS_NOTES = """
+*Long life*: three members share 12 partitions, a fourth comes, one is killed, one sleeps beyond its session,
+one (where the client notices) does not poll for too long, and the broker is killed and comes back. Every
+record is delivered, no partition has two owners, nothing committed is lost. *Handed over at once*: a member
+joins, another closes, and its partitions go to the others without waiting for a session. *Static*: a member
+with a group.instance.id restarts and nothing moves. *First record*: of a new group, with the broker's
+defaults.
+
+Stream processors that counted words, were restarted and counted right: Kafka Streams (with a repartition and
+a changelog topic, from which it restored its store), and one in Python on aiokafka.
+"""
+
+GROUP_TESTS = {
+    "test_members_come_die_and_sleep_and_the_broker_is_killed": "long life",
+    "test_a_member_joins_and_one_closes_and_its_partitions_go_to_the_others_at_once": "handed over",
+    "test_a_static_member_restarts_without_a_rebalance": "static",
+    "test_a_new_groups_first_record_is_there_within_a_second": "first record",
+}
+"""Test of test_groups.py -> column."""
 
 TOOLS_HEAD = """
 ## Apache Kafka's own tools
@@ -59,6 +92,8 @@ Of kafka-tools 4.4, run against a broker of this repository:
 | tool | what it did |
 |---|---|
 """
+
+CONSUMER_GROUPS = "kafka-consumer-groups"
 
 TOOLS = {
     "test_topics_are_created_once": ("kafka-topics", "create"),
@@ -82,9 +117,31 @@ TOOLS = {
     ),
     "test_records_are_deleted": ("kafka-delete-records", "to the end"),
     "test_the_verifiable_producer": ("kafka-verifiable-producer", "200 records, all acknowledged"),
+    "test_an_empty_group_is_listed_and_described": (CONSUMER_GROUPS, "list, describe: empty groups"),
+    "test_a_stable_group_is_described_with_its_members": (
+        CONSUMER_GROUPS,
+        "offsets, members, state, verbose",
+    ),
+    "test_a_group_that_waits_for_a_member_prepares_a_rebalance": (CONSUMER_GROUPS, "groups amid a rebalance"),
+    "test_a_group_of_the_consumer_protocol": (CONSUMER_GROUPS, "groups of the consumer protocol"),
+    "test_a_group_that_nobody_knows": (CONSUMER_GROUPS, "groups that are not there"),
+    "test_offsets_are_reset": (
+        CONSUMER_GROUPS,
+        "reset-offsets, dry and executed: earliest, latest, current, offset, shift, duration, datetime",
+    ),
+    "test_one_partition_is_reset_and_offsets_travel_in_a_file": (CONSUMER_GROUPS, "export, from-file"),
+    "test_offsets_and_groups_are_deleted": (CONSUMER_GROUPS, "delete, delete-offsets"),
+    "test_offsets_of_a_subscribed_topic_stay": (CONSUMER_GROUPS, "refusals"),
+    "test_all_kinds_of_groups_are_listed": ("kafka-groups", "list, by type and protocol"),
+    "test_the_console_consumer_reads_on_where_its_group_was": (
+        "kafka-console-consumer",
+        "as a group's member, twice",
+    ),
+    "test_the_consumer_performance_test": ("kafka-consumer-perf-test", "all records, in a group"),
+    "test_the_verifiable_consumer": ("kafka-verifiable-consumer", "assignment, records, commits"),
     "test_the_producer_performance_test": ("kafka-producer-perf-test", "20,000 records"),
 }
-"""Test of test_kafka_tools.py -> the tools it runs, and what they do."""
+"""Test of test_kafka_tools.py or test_group_tools.py -> the tools it runs, and what they do."""
 
 CONSOLES_HEAD = """
 ## Web consoles
@@ -98,8 +155,9 @@ FILES = """
 ## Files
 
 Kafka's own tools judge the files as well: `tests/interop/test_takeover.py` and
-`tests/interop/test_metadata_takeover.py` let Apache Kafka 4.4 run on a directory of ours and back. How to run
-all this is in [testing.md](testing.md).
+`tests/interop/test_metadata_takeover.py` let Apache Kafka 4.4 run on a directory of ours and back, and
+`tests/interop/test_group_takeover.py` on one with groups: both list the same groups with the same offsets.
+How to run all this is in [testing.md](testing.md).
 """
 
 _WITHOUT_IDEMPOTENCE = "kafka-go"
@@ -157,17 +215,18 @@ def _kcat_version() -> str:
     return f"{found[1]} (librdkafka {found[2]})" if found else "of an unknown version"
 
 
-def cases_of(results: Path) -> list[tuple[str, ElementTree.Element]]:
+def cases_of(results: Sequence[Path]) -> list[tuple[str, ElementTree.Element]]:
     """Return (file, test) of the suite; raise SystemExit when one did not pass, or a file is missing."""
     cases = [
         (case.get("classname", "").rpartition(".")[2], case)
-        for case in ElementTree.parse(results).iter("testcase")
+        for file in results
+        for case in ElementTree.parse(file).iter("testcase")
     ]
-    cases = [(file, case) for file, case in cases if f"{file}.py" in SUITE]
+    cases = [(file, case) for file, case in cases if f"{file}.py" in SUITE + GROUP_SUITE]
     for _, case in cases:
         if any(case.find(tag) is not None for tag in ("failure", "error", "skipped")):
             raise SystemExit(f"{case.get('name')} did not pass: no table is written")
-    missing = set(SUITE) - {f"{file}.py" for file, _ in cases}
+    missing = {*SUITE, *GROUP_SUITE} - {f"{file}.py" for file, _ in cases}
     if missing:
         raise SystemExit(f"the run left out {', '.join(sorted(missing))}: no table is written")
     return cases
@@ -186,7 +245,8 @@ def rows_of(cases: list[tuple[str, ElementTree.Element]]) -> dict[str, Row]:
                 rows.setdefault(consumer, Row()).read.add(codec)
                 producer.readers.add(consumer)
             continue
-        _note(rows, file, case.get("name", ""))
+        if f"{file}.py" not in GROUP_SUITE:
+            _note(rows, file, case.get("name", ""))
     return rows
 
 
@@ -215,13 +275,34 @@ def tools_of(cases: list[tuple[str, ElementTree.Element]]) -> str:
     """Return the table of Apache Kafka's tools; raise SystemExit for a test that nobody described."""
     did: dict[str, list[str]] = {}
     for file, case in cases:
-        if file == "test_kafka_tools":
-            name = case.get("name", "")
+        if file in ("test_kafka_tools", "test_group_tools"):
+            name = case.get("name", "").partition("[")[0]
             if name not in TOOLS:
                 raise SystemExit(f"TOOLS does not say what {name} runs")
             tool, what = TOOLS[name]
-            did.setdefault(tool, []).append(what)
+            if what not in did.setdefault(tool, []):
+                did[tool].append(what)
     return TOOLS_HEAD + "".join(f"| {tool} | {'; '.join(what)} |\n" for tool, what in sorted(did.items()))
+
+
+def groups_of(cases: list[tuple[str, ElementTree.Element]], named: dict[str, str]) -> str:
+    """Return the table of clients in groups."""
+    did: dict[str, set[str]] = {}
+    for file, case in cases:
+        parts = _PARAMETERS.match(case.get("name", ""))
+        if file != "test_groups" or not parts:
+            continue
+        if parts[1] in GROUP_TESTS:
+            did.setdefault(parts[2], set()).add(GROUP_TESTS[parts[1]])
+        else:
+            kind = {"classic": "java", "consumer": "java-848"}[parts[2]]
+            did.setdefault(kind, set()).add("first record")
+    lines = []
+    for kind, found in did.items():
+        protocol = "consumer (KIP-848)" if kind.endswith("-848") else "classic"
+        marks = ["yes" if column in found else "-" for column in GROUP_TESTS.values()]
+        lines.append(f"| {named[kind.removesuffix('-848')]} | {protocol} | {' | '.join(marks)} |\n")
+    return GROUPS_HEAD + "".join(lines) + GROUPS_NOTES
 
 
 def consoles_of(cases: list[tuple[str, ElementTree.Element]]) -> str:
@@ -252,24 +333,29 @@ def _codecs(found: set[str]) -> str:
     return "all" if found == set(CODECS) else ", ".join(codec for codec in CODECS if codec in found)
 
 
-def write(results: Path) -> None:
+def write(results: Sequence[Path]) -> None:
     """Write the page."""
-    cases = cases_of(results)
-    PAGE.write_text(page(rows_of(cases), versions()) + tools_of(cases) + consoles_of(cases) + FILES)
+    cases, named = cases_of(results), versions()
+    clients = page(rows_of(cases), named) + groups_of(cases, named)
+    PAGE.write_text(clients + tools_of(cases) + consoles_of(cases) + FILES)
 
 
 def main(arguments: list[str]) -> int:
     if arguments:
-        write(Path(arguments[0]))
+        write([Path(argument) for argument in arguments])
         return 0
     with tempfile.TemporaryDirectory() as folder:
-        results = Path(folder) / "results.xml"
-        files = [str(INTEROP / name) for name in SUITE]
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", *files, f"--junitxml={results}"], cwd=ROOT, check=False
-        )
-        if done.returncode:
-            return done.returncode
+        results = []
+        for number, (names, options) in enumerate(((SUITE, ()), (GROUP_SUITE, ("--slow",)))):
+            results.append(Path(folder) / f"results-{number}.xml")
+            files = [str(INTEROP / name) for name in names]
+            done = subprocess.run(
+                [sys.executable, "-m", "pytest", *files, *options, f"--junitxml={results[-1]}"],
+                cwd=ROOT,
+                check=False,
+            )
+            if done.returncode:
+                return done.returncode
         write(results)
     return 0
 

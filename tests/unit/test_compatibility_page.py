@@ -37,10 +37,11 @@ def test_pinned_versions_are_those_of_the_page() -> None:
 
 
 def test_apache_kafkas_tools_and_web_consoles_have_their_place() -> None:
-    tools = re.findall(r"^def (test_\w+)", (INTEROP / "test_kafka_tools.py").read_text(), re.MULTILINE)
+    files = [INTEROP / "test_kafka_tools.py", INTEROP / "test_group_tools.py"]
+    tools = re.findall(r"^def (test_\w+)", "".join(file.read_text() for file in files), re.MULTILINE)
     writer = (ROOT / "tools" / "write_compatibility.py").read_text()
     assert [name for name in tools if f'"{name}": (' not in writer] == [], "TOOLS says what each test runs"
-    for tool in ("kafka-topics", "kafka-console-producer", "kafka-log-dirs", "kafka-producer-perf-test"):
+    for tool in ("kafka-topics", "kafka-console-producer", "kafka-log-dirs", "kafka-consumer-groups"):
         assert tool in PAGE, "run tools/write_compatibility.py"
     assert "Redpanda Console" in PAGE
 
