@@ -1,1 +1,1 @@
-"""What one broker decides for all its clients: groups, their offsets, producer ids (transactions come later)."""
+"""What one broker decides for all its clients: groups and their offsets, producer ids, transactions."""
