@@ -269,10 +269,11 @@ class TransactionCoordinator:
         self,
         end: TransactionEnd,
         partitions: Iterable[TopicPartition],
+        transaction_version: int,
         done: Callable[[MarkerResults], None],
     ) -> None:
         """Append markers that another coordinator decided on, or a tool; `done` is told each one's code."""
-        self._markers.write(end, partitions, done)
+        self._markers.write_checked(end, partitions, transaction_version, done)
 
     # Looking
 

@@ -19,7 +19,8 @@ from barnabas.base.hints import TYPE_CHECKING, Final
 from barnabas.base.logger import Logger
 from barnabas.base.uuids import NULL_UUID
 from barnabas.coordinator.appender import TransactionEnd
-from barnabas.coordinator.transaction_state import TopicPartition
+from barnabas.coordinator.transaction_changes import FIRST_WITH_EPOCH_BUMPS
+from barnabas.coordinator.transaction_state import PRODUCER_EPOCH_MAX, TopicPartition
 from barnabas.protocol.control_records import ControlType, build_end_txn_batch
 from barnabas.replica.manager import ReplicaManager
 from barnabas.replica.produce import AppendOutcome, AppendPartition
@@ -98,6 +99,35 @@ class MarkerWriter:
             self._write_to_data(end, data, told)
         for partition in offsets:
             self._write_to_offsets(end, partition, told)
+
+    def write_checked(
+        self,
+        end: TransactionEnd,
+        partitions: Iterable[TopicPartition],
+        transaction_version: int,
+        done: Callable[[MarkerResults], None],
+    ) -> None:
+        """Append markers that somebody else asks for; as `write`.
+
+        Since KIP-890 a transaction's end has a higher epoch than its records. A marker that has not would be
+        one that comes late, and would end the producer's next transaction.
+        """
+        refused: MarkerResults = {}
+        taken = []
+        for partition in partitions:
+            if transaction_version >= FIRST_WITH_EPOCH_BUMPS and self._is_late(end, partition):
+                refused[partition] = ErrorCode.INVALID_PRODUCER_EPOCH
+            else:
+                taken.append(partition)
+        self.write(end, taken, lambda results: done({**results, **refused}))
+
+    def _is_late(self, end: TransactionEnd, partition: TopicPartition) -> bool:
+        found = self._replicas.partitions.by_name.get(partition)
+        return (
+            found is not None
+            and end.producer_epoch < PRODUCER_EPOCH_MAX
+            and found.log.producers.has_open_transaction(end.producer_id, end.producer_epoch)
+        )
 
     def write_until_none_is_left(
         self,

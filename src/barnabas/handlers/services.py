@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from barnabas.base.clock import Clock
     from barnabas.coordinator.group_coordinator import GroupCoordinator
     from barnabas.coordinator.producer_ids import ProducerIds
+    from barnabas.coordinator.transaction_coordinator import TransactionCoordinator
     from barnabas.handlers.fetch_session_cache import FetchSessionCache
     from barnabas.metadata.controller import Controller
     from barnabas.metadata.image import Endpoint, MetadataImage
@@ -32,6 +33,7 @@ class HandlerSettings:
     max_request_partition_size_limit: int = 2000
     consumer_groups_enable: bool = True
     """Whether group.coordinator.rebalance.protocols names the consumer protocol."""
+    transaction_partition_verification_enable: bool = True
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,6 +47,8 @@ class Services:
         request_log: off unless it is asked for.
         make_groups: makes the group coordinator when it is first needed.
         made_groups: it, once it is made; whoever needs it asks for `groups`.
+        make_transactions: makes the transaction coordinator when it is first needed.
+        made_transactions: it, once it is made; whoever needs it asks for `transactions`.
     """
 
     cluster_id: str
@@ -63,6 +67,8 @@ class Services:
     request_log: RequestLog = field(default_factory=RequestLog)
     make_groups: Callable[[], GroupCoordinator] | None = None
     made_groups: GroupCoordinator | None = None
+    make_transactions: Callable[[], TransactionCoordinator] | None = None
+    made_transactions: TransactionCoordinator | None = None
 
     @property
     def groups(self) -> GroupCoordinator:
@@ -71,3 +77,11 @@ class Services:
             assert self.make_groups is not None, "this broker was made without groups"
             self.made_groups = self.make_groups()
         return self.made_groups
+
+    @property
+    def transactions(self) -> TransactionCoordinator:
+        """The coordinator of transactions; its code is imported when this is first read."""
+        if self.made_transactions is None:
+            assert self.make_transactions is not None, "this broker was made without transactions"
+            self.made_transactions = self.make_transactions()
+        return self.made_transactions

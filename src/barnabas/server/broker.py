@@ -51,12 +51,14 @@ from barnabas.storage.log_manager import LogManager, LogManagerError
 from barnabas.storage.segment_check import UnsupportedLogError
 from barnabas.timing.timer_wheel import TimerWheel
 
-if TYPE_CHECKING:  # imported with the first request of a group
+if TYPE_CHECKING:  # imported with the first request of a group, or of a transaction
     from barnabas.coordinator.group_coordinator import GroupCoordinator
+    from barnabas.coordinator.transaction_coordinator import TransactionCoordinator
 
 _log = Logger(__name__)
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
+TRANSACTION_TOPIC: Final = "__transaction_state"
 
 STOP_DEADLINE_MS = 5_000
 """How long a stop waits for requests in hand; what is parked is answered at once."""
@@ -114,6 +116,7 @@ class Broker:
         self._controller: Controller
         self._replicas: ReplicaManager
         self._groups: GroupCoordinator | None = None
+        self._transactions: TransactionCoordinator | None = None
 
     def _make_cold_reads(self) -> ColdReads | None:
         threads = self._settings.integer("cold.read.threads")
@@ -267,14 +270,17 @@ class Broker:
             advertised=told,
             request_log=self._request_log,
             make_groups=self._make_groups,
+            make_transactions=self._make_transactions,
         )
-        self._reactor.add_stopping_hook(self._stop_groups)
+        self._reactor.add_stopping_hook(self._stop_coordinators)
         self._reactor.add_stopping_hook(self._logs.checkpoints.stop)
         self._reactor.add_stopping_hook(self._replicas.shutdown)
         self._listen_locally()
         self._schedule_chores()
         if OFFSETS_TOPIC in self._controller.image.topics:
             self._reactor.call_soon(self._load_groups)
+        if TRANSACTION_TOPIC in self._controller.image.topics:
+            self._reactor.call_soon(self._load_transactions)
 
     def _make_groups(self) -> GroupCoordinator:
         from barnabas.server.groups import make_group_coordinator  # noqa: PLC0415
@@ -295,7 +301,30 @@ class Broker:
     def _load_groups(self) -> None:
         self._dispatcher.services.groups.load_all()
 
-    def _stop_groups(self) -> None:
+    def _make_transactions(self) -> TransactionCoordinator:
+        from barnabas.server.transactions import make_transaction_coordinator  # noqa: PLC0415
+
+        services = self._dispatcher.services
+        self._transactions = make_transaction_coordinator(
+            self._settings,
+            new_producer_id=services.producer_ids.next_id,
+            groups=lambda: services.groups,
+            controller=self._controller,
+            replicas=self._replicas,
+            clock=self._clock,
+            wheel=self._wheel,
+            call_soon=self._reactor.call_soon,
+            cold_reads=self._cold_reads,
+        )
+        return self._transactions
+
+    def _load_transactions(self) -> None:
+        self._dispatcher.services.transactions.load_all()
+
+    def _stop_coordinators(self) -> None:
+        # Transactions first: what they decide would still be written to groups.
+        if self._transactions is not None:
+            self._transactions.stop()
         if self._groups is not None:
             self._groups.stop()
 
@@ -366,6 +395,8 @@ class Broker:
             self._tell_directories(delta.partitions_changed)
         if self._groups is not None:
             self._groups.metadata_changed(delta)
+        if self._transactions is not None:
+            self._transactions.metadata_changed()
 
     def _tell_directories(self, partitions: Iterable[tuple[bytes, int]]) -> None:
         placed = dict(self._placed(partitions)) if len(self._directory_ids) > 1 else {}
@@ -388,6 +419,8 @@ class Broker:
         self._replicas.log_directory_failed(directory)
         if self._groups is not None:
             self._groups.partitions_changed()
+        if self._transactions is not None:
+            self._transactions.partitions_changed()
 
     # Chores --------------------------------------------------------------------------------------
 
