@@ -249,3 +249,18 @@ def test_subscriptions_are_alike_when_names_or_the_one_expression_are(
     for regex, matched in resolved.items():
         group.set_regex(regex, ResolvedRegex(topics=frozenset(matched)))
     assert group.is_homogeneous is expected
+
+
+def test_what_another_has_taken_over_meanwhile_is_not_released(group: ConsumerGroup) -> None:
+    group.update_member(ConsumerGroupMember(member_id="c", member_epoch=6, assigned={T: {0: 6}}))
+    group.remove_member("a")
+    assert group.partition_epoch(T, 0) == 6
+    assert group.partition_epoch(T, 1) == -1
+
+
+def test_an_instance_id_stays_with_its_new_member_when_the_old_one_is_removed() -> None:
+    group = ConsumerGroup("g")
+    for member_id in ("old", "new"):
+        group.update_member(ConsumerGroupMember(member_id=member_id, instance_id="i"))
+    group.remove_member("old")
+    assert group.static_members == {"i": "new"}

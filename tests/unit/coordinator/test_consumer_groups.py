@@ -435,3 +435,26 @@ def test_what_a_broker_before_4_1_kept_of_topics_is_deleted_at_the_next_epoch(me
     assert "-ConsumerGroupPartitionMetadata" in members.written()
     members.join("c")
     assert "-ConsumerGroupPartitionMetadata" not in members.written()
+
+
+def test_what_a_member_gives_up_is_described_as_its_own_until_it_has(members: Members) -> None:
+    members.join("a")
+    members.join("b")
+    members.beat("a", 2, owned={"t": range(6)})
+    described = members.ask(messages.ConsumerGroupDescribeRequest(group_ids=[GROUP]), 1).groups[0]
+    a, b = described.members
+    assert a.assignment.topic_partitions[0].partitions == [0, 1, 2, 3, 4, 5]
+    assert a.target_assignment.topic_partitions[0].partitions == [0, 1, 2]
+    assert (b.assignment.topic_partitions, b.target_assignment.topic_partitions[0].partitions) == (
+        [],
+        [3, 4, 5],
+    )
+
+
+def test_a_client_under_another_name_is_noted_without_a_new_epoch(members: Members) -> None:
+    members.join("a")
+    members.written()
+    request = messages.ConsumerGroupHeartbeatRequest(group_id=GROUP, member_id="a", member_epoch=2)
+    members.ask(request, 1, client_id="renamed")
+    assert members.written() == ["ConsumerGroupMemberMetadata"]
+    assert members.group.members["a"].client_id == "renamed"
