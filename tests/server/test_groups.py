@@ -172,8 +172,8 @@ def test_deleting_a_topic_drops_its_offsets(tmp_path: Path) -> None:
 
 def test_another_key_type_has_no_coordinator_yet(tmp_path: Path) -> None:
     with Running(tmp_path) as running:
-        request = messages.FindCoordinatorRequest(key_type=1, coordinator_keys=["t"])
-        response: Any = running.ask(request, 4)
+        request = messages.FindCoordinatorRequest(key_type=2, coordinator_keys=["t"])
+        response: Any = running.ask(request, 6)
         (found,) = response.coordinators
         assert found.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-        assert "transactions" in found.error_message
+        assert "share groups" in found.error_message

@@ -56,22 +56,13 @@ def test_the_coordinator_is_told_and_its_topic_made(peer: Peer, services: Servic
     assert len(services.image.topics[OFFSETS_TOPIC].partitions) == 3
 
 
-@pytest.mark.parametrize(("key_type", "words"), [(1, "transactions"), (2, "share groups")])
-@pytest.mark.parametrize("version", [3, 6])
-def test_other_kinds_have_no_coordinator(peer: Peer, key_type: int, words: str, version: int) -> None:
-    request = m.FindCoordinatorRequest(key_type=key_type)
-    if version >= 4:
-        request.coordinator_keys = ["k"]
-        (found,) = peer.send(request, version).coordinators
-    else:
-        request.key = "k"
-        found = peer.send(request, version)
-    if key_type == 2 and version < 6:
-        assert found.error_code == ErrorCode.INVALID_REQUEST
-    else:
-        assert found.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-        assert words in found.error_message
-    assert (found.node_id, found.port) == (-1, -1)
+def test_share_groups_have_no_coordinator(peer: Peer) -> None:
+    request = m.FindCoordinatorRequest(key_type=2, coordinator_keys=["k"])
+    (found,) = peer.send(request, 6).coordinators
+    assert (found.error_code, found.node_id, found.port) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1, -1)
+    assert "share groups" in found.error_message
+    (found,) = peer.send(request, 5).coordinators
+    assert found.error_code == ErrorCode.INVALID_REQUEST
 
 
 def test_a_topic_that_cannot_be_made_is_told_with_the_reason_and_logged_once(
