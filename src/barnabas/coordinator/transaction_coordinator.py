@@ -133,13 +133,17 @@ class TransactionCoordinator:
                 )
             raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, result.message)
 
+    def partition_of(self, transactional_id: str) -> int:
+        """Return the partition of `__transaction_state` that a transactional id belongs to."""
+        return self._runtime.partition_of(transactional_id)
+
     def leader_of(self, transactional_id: str) -> int:
         """Return the broker that coordinates a transactional id.
 
         Raises:
             ApiError: COORDINATOR_NOT_AVAILABLE: its partition has no leader.
         """
-        number = self._runtime.partition_of(transactional_id)
+        number = self.partition_of(transactional_id)
         partition = self._controller.image.partition(TRANSACTION_TOPIC, number)
         if partition is None or partition.leader < 0:
             raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
