@@ -1,4 +1,4 @@
-"""The transaction coordinator over real logs on a disk in memory; time and metadata are in the test's hand."""
+"""The transaction coordinator over real logs on a disk in memory; time and metadata are the test's to set."""
 
 from collections.abc import Callable, Iterable
 from itertools import count
