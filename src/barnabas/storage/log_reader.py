@@ -26,14 +26,16 @@ class LogReader:
         directory: the directory of log.dirs it lies in.
         segments: ordered; the last is the active one.
         log_start_offset: the first offset that may be read.
+        first_unstable_offset: of the first transaction whose marker is missing or not below the high
+            watermark, None without one (F5).
         watch: told of every change of what a read may give; also by the replica layer, of what it adds.
     """
 
     __slots__ = (
         "_end",
         "_factory",
-        "_first_unstable",
         "directory",
+        "first_unstable_offset",
         "leader_epochs",
         "log_start_offset",
         "partition",
@@ -67,7 +69,7 @@ class LogReader:
         self._factory = factory
         active = segments.active
         self._end = LogOffsetMetadata(log_end_offset, active.base_offset, active.size)
-        self._first_unstable: LogOffsetMetadata | None = None
+        self.first_unstable_offset: LogOffsetMetadata | None = None
         self._find_first_unstable()
 
     def __repr__(self) -> str:
@@ -223,14 +225,9 @@ class LogReader:
 
     # Transactions ------------------------------------------------------------------------------
 
-    @property
-    def first_unstable_offset(self) -> LogOffsetMetadata | None:
-        """Where the first transaction begins whose marker is missing or not below the HW (F5)."""
-        return self._first_unstable
-
     def high_watermark_advanced(self, high_watermark: int) -> None:
         """Tell the log the new high watermark; `first_unstable_offset` may move."""
-        if self._first_unstable is not None:
+        if self.first_unstable_offset is not None:
             self.producers.high_watermark_advanced(high_watermark)
             self._find_first_unstable()
 
@@ -238,7 +235,7 @@ class LogReader:
         first = self.producers.first_unstable()
         if first is not None and (first.message_offset_only or first.message_offset < self.log_start_offset):
             first = self.offset_metadata(max(first.message_offset, self.log_start_offset))
-        self._first_unstable = first
+        self.first_unstable_offset = first
 
     def statistics(self) -> dict[str, int]:
         """Figures for metrics: offsets, bytes, segments, producers."""

@@ -104,10 +104,12 @@ class _Bucket(Timer):
         last = self._previous
         if last is self:
             self.earliest_ms = timer.deadline_ms
+            self.wheel._next_is_known = False
             if self.level is not None:
                 self.level.occupied |= self.slot_bit
         elif timer.deadline_ms < self.earliest_ms:
             self.earliest_ms = timer.deadline_ms
+            self.wheel._next_is_known = False
         timer._bucket = self
         timer._previous = last
         timer._next = self
@@ -121,8 +123,10 @@ class _Bucket(Timer):
         timer._bucket = None
         # Links to neighbours would keep those alive for as long as somebody holds this one.
         del timer._previous, timer._next
-        if self._next is self and self.level is not None:
-            self.level.occupied &= ~self.slot_bit
+        if self._next is self:
+            self.wheel._next_is_known = False
+            if self.level is not None:
+                self.level.occupied &= ~self.slot_bit
 
     def take_all(self) -> list[Timer]:
         taken = []
@@ -176,10 +180,12 @@ class TimerWheel:
         now_ms: where that clock stands.
     """
 
-    __slots__ = ("_due", "_fired", "_levels", "_now_ms", "_waiting")
+    __slots__ = ("_due", "_fired", "_levels", "_next_is_known", "_next_ms", "_now_ms", "_waiting")
 
     def __init__(self, now_ms: int) -> None:
         self._now_ms = now_ms
+        self._next_ms: int | None = None
+        self._next_is_known = False
         self._levels = [_Level(self, TICK_MS, now_ms)]
         self._due = _Bucket(self, None, 0)
         self._waiting = 0
@@ -240,6 +246,13 @@ class TimerWheel:
         Never late. Early only when the earliest timer of a bucket was cancelled: one call too many,
         which then tells a later time.
         """
+        if not self._next_is_known:
+            # The loop asks twice a turn, and most turns move no timer.
+            self._next_ms = self._find_next_ms()
+            self._next_is_known = True
+        return self._next_ms
+
+    def _find_next_ms(self) -> int | None:
         if not self._due.is_empty:
             return min(self._due.earliest_ms, self._now_ms)
         earliest = None
@@ -271,6 +284,7 @@ class TimerWheel:
     def _collect(self, now_ms: int) -> None:
         """Move to `now_ms`: what is due goes into the due ring by deadline, the rest one wheel down."""
         self._now_ms = now_ms
+        self._next_is_known = False
         taken: list[Timer] = []
         for level in self._levels:
             tick = now_ms // level.tick_ms
