@@ -381,10 +381,12 @@ class CoordinatorRuntime(Generic[ShardT]):
             _log.exception("%s could not end as it should", hosted)
 
     def _load_later(self) -> None:
+        if not self._loading:
+            return
         if not self._is_load_begun:
             self._is_load_begun = True
             self._load_began_us = self._load_told_us = self._clock.monotonic_us()
-        if self._loading and not self._is_load_due:
+        if not self._is_load_due:
             self._is_load_due = True
             self._call_soon(self._load_turn)
 

@@ -113,6 +113,16 @@ def test_a_short_load_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
     assert not caplog.records
 
 
+def test_the_time_between_two_loads_is_no_part_of_the_second(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    toy = ToyCoordinator()
+    for key in "ab":
+        toy.read(key)
+        toy.broker.settle()
+        toy.broker.pass_ms(5_000)
+    assert not caplog.records
+
+
 def test_a_partition_that_is_asked_for_is_loaded_before_the_others() -> None:
     toy = ToyCoordinator()
     for key in "abcdefgh":
