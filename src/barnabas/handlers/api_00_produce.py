@@ -5,8 +5,8 @@ Appends one record batch per partition and answers as acks says.
 Behaviour
 - acks=0 gets no answer; an error closes the connection, which is the only way to tell (P1).
 - Records are handed to the log as they lie in the frame; of a batch only the transactional bit is read here.
-- Transactional records need a transactional id (53), and a transaction that this id has begun (48): a
-  transaction nobody could end would hold back read_committed consumers for ever.
+- Transactional records need a transactional id (53), and a transaction of it that the partition is a part of:
+  one nobody could end would hold back read_committed consumers for ever. See transactional_produce.py.
 - Unknown topics answer per partition: by name 3, by id 100.
 Versions
 - 5 log start offset; 7 zstd (KIP-110); 8 record errors (KIP-467); 10 leader and endpoints on errors
@@ -14,6 +14,9 @@ Versions
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from barnabas.base.disk import Buffer
 from barnabas.base.errors import ApiError, ErrorCode
@@ -27,6 +30,7 @@ from barnabas.protocol.record_batch import ATTRIBUTES_POSITION, HEADER_BYTES, TR
 from barnabas.replica.produce import AppendOutcome, AppendPartition, AppendPartitionResult
 
 _NONE = ErrorCode.NONE
+_NOTHING_REFUSED: Mapping[int, AppendPartitionResult] = MappingProxyType({})
 _FIRST_WITH_TOPIC_IDS = 13
 _FIRST_WITH_CURRENT_LEADER = 10
 
@@ -35,21 +39,21 @@ def handle(context: RequestContext, request: messages.ProduceRequest) -> message
     """Start the append; it answers through `_PendingProduce.respond`.
 
     Raises:
-        ApiError: TRANSACTIONAL_ID_AUTHORIZATION_FAILED.
+        ApiError: TRANSACTIONAL_ID_AUTHORIZATION_FAILED; INVALID_PRODUCER_ID_MAPPING: transactions of several
+            producers.
     """
     pending = _PendingProduce(context, request)
-    if pending.unbegun and request.transactional_id is None:
+    if not pending.transactional:
+        pending.append()
+        return None
+    if request.transactional_id is None:
         raise ApiError(
             ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactional records need a transactional id"
         )
-    context.services.replicas.append(
-        acks=request.acks,
-        timeout_ms=request.timeout_ms,
-        partitions=pending.known,
-        respond=pending.respond,
-        owner=context.connection,
-        request_version=context.api_version,
-    )
+    # Most brokers never see a transaction: what only those need is imported with the first one.
+    from barnabas.handlers.transactional_produce import admit  # noqa: PLC0415
+
+    admit(context, request.transactional_id, pending.known, pending.transactional, pending.append)
     return None
 
 
@@ -76,7 +80,7 @@ def error_response(
 class _PendingProduce:
     """A produce between its request and its answer."""
 
-    __slots__ = ("acks", "context", "known", "request", "unbegun", "unknown")
+    __slots__ = ("acks", "context", "known", "refused", "request", "transactional", "unknown")
 
     def __init__(self, context: RequestContext, request: messages.ProduceRequest) -> None:
         self.context = context
@@ -85,8 +89,10 @@ class _PendingProduce:
         self.known: list[AppendPartition] = []
         self.unknown: dict[int, ErrorCode] = {}
         """Position of the topic in the request -> why none of its partitions can be appended to."""
-        self.unbegun: set[tuple[int, int]] = set()
-        """(topic, partition) positions with records of a transaction that nobody has begun."""
+        self.transactional: list[int] = []
+        """Positions in `known` of those with records of a transaction."""
+        self.refused: Mapping[int, AppendPartitionResult] = _NOTHING_REFUSED
+        """Position in `known` -> why nothing may be appended there."""
         image = context.services.image
         with_ids = context.api_version >= _FIRST_WITH_TOPIC_IDS
         for position, asked in enumerate(request.topic_data):
@@ -101,22 +107,42 @@ class _PendingProduce:
                 if name not in image.topics:
                     self.unknown[position] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                     continue
-            for number, partition in enumerate(asked.partition_data):
+            for partition in asked.partition_data:
                 records = partition.records
                 assert not isinstance(records, FileSlice), "a request's records lie in its frame"
                 if _is_transactional(records):
-                    self.unbegun.add((position, number))
-                    continue
+                    self.transactional.append(len(self.known))
                 self.known.append(AppendPartition(name, topic_id, partition.index, records))
+
+    def append(self, refused: Mapping[int, AppendPartitionResult] | None = None) -> None:
+        """Append to all partitions but those that are refused."""
+        partitions = self.known
+        if refused:
+            self.refused = refused
+            partitions = [one for position, one in enumerate(partitions) if position not in refused]
+        self.context.services.replicas.append(
+            acks=self.acks,
+            timeout_ms=self.request.timeout_ms,
+            partitions=partitions,
+            respond=self.respond,
+            owner=self.context.connection,
+            request_version=self.context.api_version,
+        )
 
     def respond(self, outcome: AppendOutcome) -> None:
         """Answer, or with acks=0 only tell of errors by hanging up (P1)."""
         context = self.context
+        if self.refused:
+            appended = iter(outcome.results)
+            outcome.results = [
+                self.refused[position] if position in self.refused else next(appended)
+                for position in range(len(self.known))
+            ]
         if self.acks != 0:
             results = outcome.results
             if (
                 len(results) == 1
-                and not (self.unknown or self.unbegun)
+                and not self.unknown
                 and context.api_version in PLAIN_RESPONSE_VERSIONS
                 and context.log_entry is None
                 and results[0].error_code is _NONE
@@ -124,7 +150,7 @@ class _PendingProduce:
                 self._respond_plain(results[0])
             else:
                 context.respond(self._response(outcome))
-        elif outcome.has_error or self.unknown or self.unbegun:
+        elif outcome.has_error or self.unknown:
             context.connection.close(f"produce with acks=0 failed: {self._first_error(outcome)}")
         else:
             context.respond_nothing()
@@ -149,7 +175,7 @@ class _PendingProduce:
         for partition, result in zip(self.known, outcome.results, strict=True):
             if result.error_code != ErrorCode.NONE:
                 return f"{partition.topic}-{partition.partition} {ErrorCode(result.error_code).name}"
-        return next(iter(self.unknown.values()), ErrorCode.INVALID_TXN_STATE).name
+        return next(iter(self.unknown.values())).name
 
     def _response(self, outcome: AppendOutcome) -> messages.ProduceResponse:
         response = messages.ProduceResponse()
@@ -160,9 +186,7 @@ class _PendingProduce:
             if error is None:
                 partitions = [
                     self._partition_response(part.index, next(results), leaders)
-                    if (position, number) not in self.unbegun
-                    else _failed(part.index, ErrorCode.INVALID_TXN_STATE)
-                    for number, part in enumerate(asked.partition_data)
+                    for part in asked.partition_data
                 ]
             else:
                 partitions = [_failed(part.index, error) for part in asked.partition_data]

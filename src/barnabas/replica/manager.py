@@ -396,6 +396,7 @@ class ReplicaManager:
             origin=origin,
             request_version=request_version,
             now_ms=self._clock.wall_ms(),
+            verification=request.verification,
         )
         partition.traffic.appended(info)
         self._wake(partition, high_watermark_moved=moved)

@@ -30,7 +30,7 @@ from barnabas.storage.batch_validation import ValidationRules, validate_produced
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.offset_metadata import LogOffsetMetadata
-from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.producer_state import AppendOrigin, VerificationState
 
 NO_LEADER: Final = -1
 LATEST_PRODUCE_VERSION: Final = 13
@@ -362,11 +362,13 @@ class Partition:
         now_ms: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
         request_version: int = LATEST_PRODUCE_VERSION,
+        verification: VerificationState | None = None,
     ) -> tuple[AppendInfo, bool]:
         """Check and append one batch; return what became of it and whether the high watermark moved.
 
         Args:
             now_ms: wall time, for timestamps.
+            verification: see ProducerStates.check.
         Raises:
             ApiError: not the leader, too few in-sync replicas for acks=-1 (P1), what validation says (P2),
                 or what the log says (P4).
@@ -387,7 +389,9 @@ class Partition:
         batch = validate_produced_records(
             records, self._rules, api_version=request_version, now_ms=now_ms, origin=origin
         )
-        info = log.append(batch.parts, leader_epoch=self.leader_epoch, origin=origin)
+        info = log.append(
+            batch.parts, leader_epoch=self.leader_epoch, origin=origin, verification=verification
+        )
         return info, self.maybe_advance_high_watermark()
 
     def has_replicated(self, required_offset: int) -> ErrorCode | None:

@@ -6,6 +6,7 @@ from barnabas.base.disk import Buffer
 from barnabas.base.enums import Enum
 from barnabas.base.errors import ErrorCode
 from barnabas.storage.batch_validation import RecordError
+from barnabas.storage.producer_state import VerificationState
 
 INTERNAL_TOPICS = frozenset(("__consumer_offsets", "__transaction_state", "__share_group_state"))
 """Topics that only the broker itself writes (Kafka refuses others with INVALID_TOPIC_EXCEPTION)."""
@@ -40,11 +41,24 @@ class AppendPartition:
 
     __slots__ = ("partition", "records", "topic", "topic_id")
 
+    verification: VerificationState | None = None
+
     def __init__(self, topic: str, topic_id: bytes, partition: int, records: Buffer | None) -> None:
         self.topic = topic
         self.topic_id = topic_id
         self.partition = partition
         self.records = records
+
+
+class VerifiedAppendPartition(AppendPartition):
+    """One partition of a produce that may begin a transaction there: `verification` says that it may.
+
+    A class of its own, so that all other produces need not carry that.
+    """
+
+    __slots__ = ("verification",)
+
+    verification: VerificationState | None
 
 
 class AppendPartitionResult:

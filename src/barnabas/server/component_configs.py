@@ -105,6 +105,9 @@ def handler_settings(settings: Settings) -> HandlerSettings:
         delete_topic_enable=settings.boolean("delete.topic.enable"),
         max_request_partition_size_limit=settings.integer("max.request.partition.size.limit"),
         consumer_groups_enable="consumer" in settings.strings("group.coordinator.rebalance.protocols"),
+        transaction_partition_verification_enable=settings.boolean(
+            "transaction.partition.verification.enable"
+        ),
     )
 
 

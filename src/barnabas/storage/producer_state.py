@@ -53,13 +53,19 @@ class CompletedTransaction(NamedTuple):
 
 
 class VerificationState:
-    """A transaction that is being verified with its coordinator before its first batch here (KIP-890)."""
+    """A transaction that is being verified with its coordinator before its first batch here (KIP-890).
 
-    __slots__ = ("epoch", "lowest_sequence")
+    Attributes:
+        starts_at_zero: whether a producer that is not known here must begin with sequence 0: those that get a
+            new epoch with every transaction do.
+    """
 
-    def __init__(self, epoch: int, lowest_sequence: int) -> None:
+    __slots__ = ("epoch", "lowest_sequence", "starts_at_zero")
+
+    def __init__(self, epoch: int, lowest_sequence: int, *, starts_at_zero: bool = False) -> None:
         self.epoch = epoch
         self.lowest_sequence = lowest_sequence
+        self.starts_at_zero = starts_at_zero
 
 
 class OpenTransaction:
@@ -155,12 +161,14 @@ class ProducerStates:
 
     # Verifying transactions ----------------------------------------------------------------------
 
-    def start_verification(self, producer_id: int, sequence: int, epoch: int) -> VerificationState:
+    def start_verification(
+        self, producer_id: int, sequence: int, epoch: int, *, starts_at_zero: bool = False
+    ) -> VerificationState:
         """Note that a transaction's first batch waits for its coordinator; hand the result to `check`."""
         state = self._verifications.get(producer_id)
         if state is None or epoch > state.epoch:
             # A later epoch is another transaction; the same guard object would let the older one in.
-            state = VerificationState(epoch, sequence)
+            state = VerificationState(epoch, sequence, starts_at_zero=starts_at_zero)
             self._verifications[producer_id] = state
         elif epoch == state.epoch and sequence < state.lowest_sequence:
             state.lowest_sequence = sequence
@@ -177,8 +185,8 @@ class ProducerStates:
         """Refuse a data batch that must not be appended; nothing is changed (P4).
 
         Args:
-            verification: what `start_verification` gave, for a transaction's first batch; a client's is
-                refused without it only when one was started.
+            verification: what `start_verification` gave, for a transaction's first batch. It is worth nothing
+                when the transaction has ended since; without it a batch is refused only while one is awaited.
 
         Raises:
             ApiError: INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE.
@@ -186,7 +194,11 @@ class ProducerStates:
         producer_id, epoch = head.producer_id, head.producer_epoch
         state = self._producers.get(producer_id)
         waiting = self._verifications.get(producer_id)
-        if head.is_transactional and waiting is not None and waiting is not verification:
+        if (
+            head.is_transactional
+            and waiting is not verification
+            and not self.has_open_transaction(producer_id, epoch)
+        ):
             raise ApiError(
                 ErrorCode.INVALID_TXN_STATE,
                 f"producer {producer_id}'s transaction was not verified for this batch",
@@ -209,7 +221,9 @@ class ProducerStates:
     @staticmethod
     def _check_sequence(head: BatchHead, state: ProducerState, waiting: VerificationState | None) -> None:
         sequence = head.base_sequence
-        if waiting is not None and head.is_transactional and sequence > waiting.lowest_sequence:
+        if waiting is not None and waiting.starts_at_zero and sequence != 0 and not state.batches:
+            expected = 0
+        elif waiting is not None and head.is_transactional and sequence > waiting.lowest_sequence:
             expected = waiting.lowest_sequence
         elif head.producer_epoch != state.epoch:
             if sequence == 0 or state.epoch == NO_EPOCH:

@@ -4,6 +4,7 @@ from types import MappingProxyType
 
 from barnabas.coordinator.group_coordinator import GroupCoordinator
 from barnabas.coordinator.producer_ids import ProducerIds
+from barnabas.coordinator.transaction_coordinator import TransactionCoordinator
 from barnabas.handlers.fetch_session_cache import FetchSessionCache
 from barnabas.handlers.routes import ROUTES
 from barnabas.handlers.services import HandlerSettings, Services
@@ -12,11 +13,20 @@ from barnabas.metadata.topic_configs import LogConfigs
 from barnabas.replica.manager import ReplicaManager
 from barnabas.server.groups import make_group_coordinator
 from barnabas.server.settings import load_settings
+from barnabas.server.transactions import make_transaction_coordinator
 from barnabas.storage.log_manager import LogManager
 from barnabas.timing.timer_wheel import TimerWheel
 from tests.unit.metadata.broker_node import Node
 
 DIRECTORIES = ("/logs/a", "/logs/b")
+
+COORDINATOR_SETTINGS = (
+    "log.dirs=/logs/a",
+    "offsets.topic.num.partitions=3",
+    "transaction.state.log.num.partitions=3",
+    "transaction.state.log.min.isr=1",
+    "transaction.state.log.replication.factor=1",
+)
 
 
 def administered(**static_configs: str) -> Services:
@@ -48,7 +58,7 @@ def administered(**static_configs: str) -> Services:
     )
     replicas.start()
     controller.subscribe(replicas.apply_delta)
-    settings = load_settings(overrides=["offsets.topic.num.partitions=3", "log.dirs=/logs/a"])
+    settings = load_settings(overrides=COORDINATOR_SETTINGS)
 
     def make_groups() -> GroupCoordinator:
         made = make_group_coordinator(
@@ -65,7 +75,22 @@ def administered(**static_configs: str) -> Services:
         controller.subscribe(lambda delta, image: made.metadata_changed(delta))
         return made
 
-    return Services(
+    def make_transactions() -> TransactionCoordinator:
+        made = make_transaction_coordinator(
+            settings,
+            new_producer_id=services.producer_ids.next_id,
+            groups=lambda: services.groups,
+            controller=controller,
+            replicas=replicas,
+            clock=node.clock,
+            wheel=wheel,
+            call_soon=lambda call: None,
+            cold_reads=None,
+        )
+        controller.subscribe(lambda delta, image: made.metadata_changed())
+        return made
+
+    services = Services(
         cluster_id="cluster",
         node_id=1,
         rack=None,
@@ -80,4 +105,6 @@ def administered(**static_configs: str) -> Services:
         advertised_apis=MappingProxyType({key: route.advertised for key, route in ROUTES.items()}),
         advertised={"PLAINTEXT": Endpoint(name="PLAINTEXT", host="broker.example", port=9092)},
         make_groups=make_groups,
+        make_transactions=make_transactions,
     )
+    return services

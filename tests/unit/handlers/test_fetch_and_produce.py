@@ -396,17 +396,6 @@ def test_transactional_records_need_a_transactional_id(peer, replicas):
     assert not replicas.calls
 
 
-def test_transactional_records_without_a_begun_transaction_are_refused_alone(peer, replicas):
-    replicas.append_outcome = AppendOutcome([AppendPartitionResult(base_offset=4)], AppendReason.APPENDED)
-    request = _produce(("events", bytes(16), [0, 1]))
-    request.transactional_id = "t"
-    request.topic_data[0].partition_data[0].records = _transactional()
-    response = peer.send(request, 9)
-    answers = response.responses[0].partition_responses
-    assert [a.error_code for a in answers] == [ErrorCode.INVALID_TXN_STATE, ErrorCode.NONE]
-    assert answers[1].base_offset == 4
-
-
 def test_p1_acks_0_hangs_up_when_the_whole_request_fails(peer, replicas):
     request = _produce(("events", bytes(16), [0]), acks=0)
     request.topic_data[0].partition_data[0].records = _transactional()

@@ -100,6 +100,22 @@ def test_p4_a_verified_transaction_may_not_begin_above_the_lowest_sequence_seen(
     assert produce(log, 4, transactional=True)[2] is False
 
 
+def test_a_verification_is_worthless_once_a_marker_has_come(log: Log) -> None:
+    guard = log.producers.start_verification(7, 0, 0)
+    log.append([marker(7, commit=False)], leader_epoch=0, origin=AppendOrigin.COORDINATOR)
+    refused(log, ErrorCode.INVALID_TXN_STATE, 0, transactional=True, verification=guard)
+    again = log.producers.start_verification(7, 0, 0)
+    assert again is not guard
+    assert produce(log, 0, transactional=True, verification=again)[2] is False
+    assert produce(log, 1, transactional=True, verification=again)[2] is False
+
+
+def test_who_gets_an_epoch_for_each_transaction_begins_it_with_sequence_0(log: Log) -> None:
+    guard = log.producers.start_verification(7, 5, 0, starts_at_zero=True)
+    refused(log, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, 5, transactional=True, verification=guard)
+    assert produce(log, 0, transactional=True, verification=guard)[2] is False
+
+
 def test_a_coordinator_is_not_held_to_sequences(log: Log) -> None:
     produce(log, 0)
     assert produce(log, 9, origin=AppendOrigin.COORDINATOR) == (1, 1, False)
