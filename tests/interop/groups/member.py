@@ -52,6 +52,7 @@ class Kind:
         notices_pauses: whether it leaves by itself when its owner does not poll for max.poll.interval.ms.
         commits_surely: whether the library tells how a commit ended.
         is_static: whether it knows group.instance.id.
+        asks_as_leader: whether a static leader that comes back may ask for a rebalance, which moves nothing.
     """
 
     command: Callable[[], list[str]]
@@ -60,6 +61,7 @@ class Kind:
     notices_pauses: bool = False
     commits_surely: bool = True
     is_static: bool = False
+    asks_as_leader: bool = False
 
 
 def _python(name: str) -> Callable[[], list[str]]:
@@ -84,8 +86,10 @@ KINDS = {
     "librdkafka": Kind(command=_python("confluent"), notices_pauses=True, is_static=True),
     "java": Kind(command=_java, notices_pauses=True, is_static=True),
     "aiokafka": Kind(command=_python("aiokafka"), notices_pauses=True, is_static=True),
-    "kafka-python": Kind(command=_python("kafka_python"), notices_pauses=True, is_static=True),
-    "franz-go": Kind(command=_go("franz-go"), cooperative=True, is_static=True),
+    "kafka-python": Kind(
+        command=_python("kafka_python"), notices_pauses=True, is_static=True, asks_as_leader=True
+    ),
+    "franz-go": Kind(command=_go("franz-go"), cooperative=True, is_static=True, asks_as_leader=True),
     "sarama": Kind(command=_go("sarama"), commits_surely=False, is_static=True),
     "kafka-go": Kind(command=_go("kafka-go")),
     "kafkajs": Kind(command=_kafkajs),
