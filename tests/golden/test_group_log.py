@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from barnabas.coordinator.group_record_codec import GroupRecordCodec
-from barnabas.coordinator.offset_fetches import fetch_offsets
+from barnabas.coordinator.offset_fetches import AnswerRoom, fetch_offsets
 from barnabas.protocol import messages
 from barnabas.protocol.record_batch import iter_batches, parse_records
 from tests.coordinator_setup import Groups
@@ -58,7 +58,7 @@ def test_offsets_are_those_that_kafka_tells(groups: Groups) -> None:
             told = groups.read(
                 name,
                 lambda shard, now_ms, request=request, stability=stability: fetch_offsets(
-                    shard.offsets, request, require_stable=stability == "stable"
+                    shard.offsets, request, require_stable=stability == "stable", room=AnswerRoom()
                 ),
             ).reply
             assert {

@@ -27,6 +27,9 @@ from barnabas.protocol import messages
 
 CONSUMER_PROTOCOL_TYPE: Final = "consumer"
 
+_IDS_TOLD_MAX: Final = 10
+_ID_CHARS_TOLD_MAX: Final = 300
+
 GroupProtocols = Sequence[tuple[str, bytes]]
 """What a member can do, the dearest first: (name, metadata)."""
 
@@ -431,3 +434,10 @@ class ClassicGroup:
             self._protocol_counts[name] = self._protocol_counts.get(name, 0) + step
             if not self._protocol_counts[name]:
                 del self._protocol_counts[name]
+
+
+def told_ids(member_ids: Sequence[str]) -> str:
+    """Return members for the log: a few by name, and how many more; clients choose how long it would be."""
+    told = ", ".join(repr(member_id[:_ID_CHARS_TOLD_MAX]) for member_id in member_ids[:_IDS_TOLD_MAX])
+    more = len(member_ids) - _IDS_TOLD_MAX
+    return f"{told} and {more} more" if more > 0 else told

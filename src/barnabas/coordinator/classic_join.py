@@ -25,11 +25,14 @@ from barnabas.coordinator.classic_sessions import NEW_MEMBER_JOIN_TIMEOUT_MS
 from barnabas.coordinator.group import GroupClient, GroupContext
 from barnabas.coordinator.outcome import Outcome, Reply
 from barnabas.protocol import messages
+from barnabas.protocol.codec_runtime import STRING_BYTES_MAX
 
 _EMPTY: Final = ClassicGroupState.EMPTY
 _PREPARING: Final = ClassicGroupState.PREPARING_REBALANCE
 _COMPLETING: Final = ClassicGroupState.COMPLETING_REBALANCE
 _STABLE: Final = ClassicGroupState.STABLE
+
+_PREFIX_BYTES_MAX: Final = STRING_BYTES_MAX - len("-01234567-89ab-cdef-0123-456789abcdef")
 
 _FIRST_WITH_MEMBER_ID_REQUIRED: Final = 4
 _FIRST_WITH_SKIP_ASSIGNMENT: Final = 9
@@ -258,7 +261,14 @@ class ClassicJoins:
 
 
 def new_member_id(prefix: str, entropy: Entropy) -> str:
-    """Return an id nobody has: the client's or instance's own, and a random uuid."""
+    """Return an id nobody has: the client's or instance's own, and a random uuid.
+
+    What is too long to be told with a uuid behind it is cut: an id that fits no answer would keep the leader of
+    its group from hearing of any member.
+    """
+    encoded = prefix.encode()
+    if len(encoded) > _PREFIX_BYTES_MAX:
+        prefix = encoded[:_PREFIX_BYTES_MAX].decode(errors="ignore")
     raw = bytearray(entropy.random_bytes(16))
     raw[6] = (raw[6] & 0x0F) | 0x40
     raw[8] = (raw[8] & 0x3F) | 0x80

@@ -14,7 +14,7 @@ from __future__ import annotations
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import Any, Final
 from barnabas.base.logger import Logger
-from barnabas.coordinator.classic_group import ClassicGroup, ClassicGroupState, ClassicMember
+from barnabas.coordinator.classic_group import ClassicGroup, ClassicGroupState, ClassicMember, told_ids
 from barnabas.coordinator.classic_records import empty_group_record
 from barnabas.coordinator.classic_sessions import NOTHING, ClassicSessions
 from barnabas.coordinator.group import GroupContext
@@ -161,7 +161,7 @@ class ClassicRebalances:
         for member in absent:
             self.remove(group, member)
         if absent:
-            names = ", ".join(repr(member.member_id) for member in absent)
+            names = told_ids([member.member_id for member in absent])
             _log.info("group %r: members that did not join again are out: %s", group.group_id, names)
 
     def _answer_joins(self, group: ClassicGroup) -> None:
@@ -239,7 +239,7 @@ class ClassicRebalances:
             member = group.members.get(member_id)
             if member is not None:
                 self.remove(group, member)
-        return self.prepare(group, f"no SyncGroup from {', '.join(map(repr, late))}", now_ms)
+        return self.prepare(group, f"no SyncGroup from {told_ids(late)}", now_ms)
 
     # Members that go.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import Final
 from barnabas.base.logger import Logger
-from barnabas.coordinator.classic_group import ClassicGroup, ClassicGroupState, ClassicMember
+from barnabas.coordinator.classic_group import ClassicGroup, ClassicGroupState, ClassicMember, told_ids
 from barnabas.coordinator.classic_rebalance import ClassicRebalances, assignment_response
 from barnabas.coordinator.classic_records import assigned_members, generation_record
 from barnabas.coordinator.classic_sessions import NOTHING
@@ -86,9 +86,7 @@ def _assign(
     assignments = {told.member_id: bytes(told.assignment) for told in request.assignments}
     left_out = [name for name in group.members if name not in assignments]
     if left_out:
-        _log.warning(
-            "group %r: the leader assigned nothing to %s", group.group_id, ", ".join(map(repr, left_out))
-        )
+        _log.warning("group %r: the leader assigned nothing to %s", group.group_id, told_ids(left_out))
     generation_id = group.generation_id
 
     def appended(error: ApiError | None) -> None:
@@ -141,7 +139,7 @@ def leave(
             gone.append(identity.member_id or identity.group_instance_id or "")
     outcome: Outcome[None] = NOTHING
     if gone and group.state is not _EMPTY:
-        reason = f"members left: {', '.join(map(repr, gone))}"
+        reason = f"members left: {told_ids(gone)}"
         outcome = rebalances.prepare_or_complete(group, reason, now_ms)
     return Outcome(
         records=outcome.records,

@@ -26,6 +26,9 @@ VALUE_VERSION: Final = 4
 _VALUE_VERSION_WITH_EXPIRY: Final = 1
 """The only one that can say when an offset expires by the client's wish."""
 
+_LATEST_MS: Final = 2**63 - 1
+"""An offset that is to be kept longer than time can be told is kept as long as that."""
+
 _FIRST_WITH_GROUP_ID_NOT_FOUND: Final = 9
 _FIRST_TXN_WITH_GROUP_ERRORS: Final = 6
 
@@ -69,7 +72,7 @@ def commit_offsets(
     commit = _Commit(
         group_id,
         now_ms,
-        NO_EXPIRE_TIMESTAMP if retention_ms == -1 else now_ms + retention_ms,
+        NO_EXPIRE_TIMESTAMP if retention_ms == -1 else min(now_ms + retention_ms, _LATEST_MS),
         offsets.context.config_of(group_id).offset_metadata_max_bytes,
         check,
     )

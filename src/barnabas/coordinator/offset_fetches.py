@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from barnabas.base.errors import ErrorCode
+from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.uuids import NULL_UUID
 from barnabas.coordinator.committed_offsets import CommittedOffset, PartitionOffsets
 from barnabas.coordinator.group_offsets import GroupOffsets
@@ -16,12 +16,39 @@ from barnabas.protocol import messages
 
 NO_OFFSET = -1
 
+ANSWER_BYTES_MAX = 100 * 1024 * 1024
+"""What one OffsetFetch is answered with; librdkafka reads no more. The same offset may be asked for again and
+again, all those of a group in a few bytes."""
+
+_PARTITION_BYTES = 100
+"""What a partition is counted with besides its metadata: one million of them may be asked for at once."""
+
+
+class AnswerRoom:
+    """How much more may go into the answer of one request."""
+
+    __slots__ = ("_bytes_left",)
+
+    def __init__(self, bytes_max: int = ANSWER_BYTES_MAX) -> None:
+        self._bytes_left = bytes_max
+
+    def take(self, partitions: int, metadata_bytes: int) -> None:
+        """Count what is about to be told.
+
+        Raises:
+            ApiError: INVALID_REQUEST: it is too much.
+        """
+        self._bytes_left -= partitions * _PARTITION_BYTES + metadata_bytes
+        if self._bytes_left < 0:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "more offsets are asked for than one answer may tell")
+
 
 def fetch_offsets(
     offsets: GroupOffsets,
     request: messages.OffsetFetchRequestOffsetFetchRequestGroup,
     *,
     require_stable: bool,
+    room: AnswerRoom,
 ) -> messages.OffsetFetchResponseOffsetFetchResponseGroup:
     """Answer one group of an OffsetFetch.
 
@@ -29,8 +56,10 @@ def fetch_offsets(
         request: its topics have names; None asks for all. A topic id that is not that of the commit hides it:
             the topic was made anew since.
         require_stable: partitions with an undecided transaction answer UNSTABLE_OFFSET_COMMIT.
+        room: of the whole request.
     Raises:
-        ApiError: who claims to be a member is none: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH.
+        ApiError: who claims to be a member is none: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH; there is no more
+            room: INVALID_REQUEST.
     """
     group_id = request.group_id
     group = offsets.groups.get(group_id)
@@ -41,12 +70,17 @@ def fetch_offsets(
     unstable = offsets.pending.partitions(group_id) if require_stable else {}
     if request.topics is None:
         for name, partitions in committed.items():
-            response.topics.append(_answer(name, NULL_UUID, list(partitions), partitions, unstable))
+            response.topics.append(_answer(name, NULL_UUID, list(partitions), partitions, unstable, room))
         return response
     for topic in request.topics:
         response.topics.append(
             _answer(
-                topic.name, topic.topic_id, topic.partition_indexes, committed.get(topic.name, {}), unstable
+                topic.name,
+                topic.topic_id,
+                topic.partition_indexes,
+                committed.get(topic.name, {}),
+                unstable,
+                room,
             )
         )
     return response
@@ -58,7 +92,9 @@ def _answer(
     numbers: Sequence[int],
     committed: PartitionOffsets,
     unstable: dict[tuple[str, int], set[int]],
+    room: AnswerRoom,
 ) -> messages.OffsetFetchResponseOffsetFetchResponseTopics:
+    room.take(len(numbers), 0)
     answered = []
     for number in numbers:
         offset = committed.get(number)
@@ -67,6 +103,8 @@ def _answer(
         elif offset is None or _is_of_another_topic(offset, topic_id):
             answered.append(no_offset(number))
         else:
+            if offset.metadata:
+                room.take(0, len(offset.metadata))
             answered.append(
                 messages.OffsetFetchResponseOffsetFetchResponsePartitions(
                     partition_index=number,

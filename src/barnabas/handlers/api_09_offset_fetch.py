@@ -20,7 +20,7 @@ from functools import partial
 
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.uuids import NULL_UUID
-from barnabas.coordinator.offset_fetches import fetch_offsets, no_offset
+from barnabas.coordinator.offset_fetches import AnswerRoom, fetch_offsets, no_offset
 from barnabas.handlers.request import RequestContext
 from barnabas.metadata.image import MetadataImage
 from barnabas.protocol import messages
@@ -54,8 +54,9 @@ def handle(
                 else _response_of_one(in_order[0])
             )
 
+    room = AnswerRoom()
     for place, group in enumerate(asked):
-        _ask(context, group, request.require_stable, partial(answered, place))
+        _ask(context, group, request.require_stable, room, partial(answered, place))
     return None
 
 
@@ -71,7 +72,11 @@ def error_response(
 
 
 def _ask(
-    context: RequestContext, group: Group, require_stable: bool, answered: Callable[[GroupAnswer], None]
+    context: RequestContext,
+    group: Group,
+    require_stable: bool,
+    room: AnswerRoom,
+    answered: Callable[[GroupAnswer], None],
 ) -> None:
     image = context.services.image
     version = context.api_version
@@ -86,7 +91,7 @@ def _ask(
 
     context.services.groups.read(
         group.group_id,
-        lambda shard, _: fetch_offsets(shard.offsets, group, require_stable=require_stable),
+        lambda shard, _: fetch_offsets(shard.offsets, group, require_stable=require_stable, room=room),
         complete,
         lambda error: answered(_group_error(group, error, version)),
     )

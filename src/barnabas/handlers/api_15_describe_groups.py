@@ -25,7 +25,10 @@ _Group = messages.DescribeGroupsResponseDescribedGroup
 
 
 def handle(context: RequestContext, request: messages.DescribeGroupsRequest) -> None:
-    """Describe each group, from its own shard."""
+    """Describe each group, from its own shard; one that is named twice is answered once.
+
+    Otherwise a small request could ask for the members of a large group a hundred thousand times.
+    """
     groups = context.services.groups
 
     def done(described: list[_Group]) -> None:
@@ -36,7 +39,7 @@ def handle(context: RequestContext, request: messages.DescribeGroupsRequest) -> 
         context.respond(messages.DescribeGroupsResponse(groups=described))
 
     ask_all(
-        request.groups,
+        list(dict.fromkeys(request.groups)),
         lambda group_id, answer, failed: groups.read(
             group_id, lambda shard, _: describe_classic_group(shard, group_id), answer, failed
         ),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator.classic_group import TRANSITIONS, ClassicGroup, ClassicGroupState
+from barnabas.coordinator.classic_group import TRANSITIONS, ClassicGroup, ClassicGroupState, told_ids
 from barnabas.coordinator.classic_protocols import select_protocol, subscribed_topics
 from barnabas.coordinator.group import GroupType
 from barnabas.protocol import messages
@@ -207,3 +207,10 @@ def test_what_is_no_subscription_is_no_error(metadata: bytes) -> None:
 
 def test_nobody_reads_nothing() -> None:
     assert subscribed_topics([]) == frozenset()
+
+
+def test_the_log_tells_few_members_by_name_and_none_at_length() -> None:
+    assert told_ids(["a", "b"]) == "'a', 'b'"
+    many = told_ids(["x" * 32_767] * 1_000)
+    assert many.endswith("and 990 more")
+    assert len(many) < 4_000

@@ -201,3 +201,19 @@ def test_static_members_survive_a_restart(driver: ClassicDriver) -> None:
     assert driver.group.static_members["b"] == back
     assert driver.heartbeat(back, instance="b") is ErrorCode.NONE
     assert driver.sync(back, instance="b").response.assignment == b"b"
+
+
+@pytest.mark.parametrize("instance", ["i" * 32_767, "\u00e9" * 16_383])
+def test_a_name_of_the_greatest_length_leaves_room_for_the_rest_of_an_id(
+    driver: ClassicDriver, instance: str
+) -> None:
+    driver.configure(group_initial_rebalance_delay_ms=1)
+    answers = [driver.join(instance=name, version=5) for name in (instance, "b")]
+    driver.advance(10)
+    member_id = answers[0].response.member_id
+    assert len(member_id.encode()) in (32_766, 32_767)
+    for answer in answers:
+        answer.response.encode(5)
+    assert driver.sync(member_id, {member_id: b"a"}, instance=instance).response.assignment == b"a"
+    driver.restart()
+    assert driver.group.static_members[instance] == member_id

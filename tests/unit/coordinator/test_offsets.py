@@ -11,7 +11,7 @@ from barnabas.coordinator.appender import TransactionEnd
 from barnabas.coordinator.committed_offsets import CommittedOffset, PendingOffsets
 from barnabas.coordinator.group_config import GroupConfig
 from barnabas.coordinator.offset_commits import commit_offsets, commit_transactional_offsets, delete_offsets
-from barnabas.coordinator.offset_fetches import fetch_offsets
+from barnabas.coordinator.offset_fetches import AnswerRoom, fetch_offsets
 from barnabas.coordinator.outcome import Outcome
 from barnabas.protocol import messages
 from tests.coordinator_setup import Answers, Groups
@@ -88,7 +88,8 @@ def fetched(
         ]
     request = messages.OffsetFetchRequestOffsetFetchRequestGroup(group_id=group_id, topics=topics)
     answer = groups.read(
-        group_id, lambda shard, now_ms: fetch_offsets(shard.offsets, request, require_stable=stable)
+        group_id,
+        lambda shard, now_ms: fetch_offsets(shard.offsets, request, require_stable=stable, room=AnswerRoom()),
     ).reply
     return {
         one.partition_index: ErrorCode(one.error_code).name if one.error_code else one.committed_offset
@@ -184,6 +185,34 @@ def test_an_offset_of_another_topic_with_the_same_name_is_not_told() -> None:
 
 
 # Deleting
+
+
+def test_no_more_is_told_than_there_is_room_for() -> None:
+    groups = Groups()
+    commit(groups, {0: 1, 1: 1})
+    everything = messages.OffsetFetchRequestOffsetFetchRequestGroup(group_id=G, topics=None)
+    room = AnswerRoom(500)
+
+    def ask() -> Answers:
+        return groups.read(
+            G, lambda shard, _: fetch_offsets(shard.offsets, everything, require_stable=False, room=room)
+        )
+
+    assert len(ask().reply.topics[0].partitions) == 2
+    assert len(ask().reply.topics[0].partitions) == 2
+    assert ask().error == "INVALID_REQUEST"
+
+
+def test_metadata_takes_room_each_time_it_is_told() -> None:
+    groups = Groups()
+    commit(groups, {0: 1}, metadata="m" * 1000)
+    topic = messages.OffsetFetchRequestOffsetFetchRequestTopics(name=T, partition_indexes=[0] * 6)
+    request = messages.OffsetFetchRequestOffsetFetchRequestGroup(group_id=G, topics=[topic])
+    asked = groups.read(
+        G,
+        lambda shard, _: fetch_offsets(shard.offsets, request, require_stable=False, room=AnswerRoom(6_000)),
+    )
+    assert asked.error == "INVALID_REQUEST"
 
 
 def delete(groups: Groups, *numbers: int) -> Answers:
@@ -324,6 +353,14 @@ def test_a_retention_of_the_clients_own_counts_from_its_commit() -> None:
     assert fetched(groups) == {0: 1, 1: 1}
     pass_days(groups, 0.8)
     assert fetched(groups) == {1: 1}
+
+
+def test_a_retention_beyond_all_time_lasts_as_long_as_time_can_be_told() -> None:
+    groups = Groups()
+    commit(groups, {0: 1}, 2, retention_time_ms=2**63 - 1)
+    groups.restart()
+    pass_days(groups, 1000)
+    assert fetched(groups) == {0: 1}
 
 
 def test_an_offset_with_an_open_transaction_does_not_expire() -> None:

@@ -88,6 +88,13 @@ def test_groups_are_described_while_others_still_load(host):
     ]
 
 
+def test_a_group_named_twice_is_described_once(host):
+    commit(host, "known")
+    assert [group.group_id for group in described(host, "known", "unknown", "known")] == ["known", "unknown"]
+    request = m.ConsumerGroupDescribeRequest(group_ids=["a", "b", "a"])
+    assert [group.group_id for group in ask(host, request, 1).groups] == ["a", "b"]
+
+
 def test_descriptions_go_out_together_in_the_order_asked(host):
     for name in "abc":
         commit(host, name)
