@@ -263,8 +263,8 @@ class ClassicJoins:
 def new_member_id(prefix: str, entropy: Entropy) -> str:
     """Return an id nobody has: the client's or instance's own, and a random uuid.
 
-    What is too long to be told with a uuid behind it is cut: an id that fits no answer would keep the leader of
-    its group from hearing of any member.
+    What is too long to be told with a uuid behind it is cut: an id that fits no answer would keep the
+    leader of its group from hearing of any member.
     """
     encoded = prefix.encode()
     if len(encoded) > _PREFIX_BYTES_MAX:

@@ -70,7 +70,9 @@ def fetch_offsets(
     unstable = offsets.pending.partitions(group_id) if require_stable else {}
     if request.topics is None:
         for name, partitions in committed.items():
-            response.topics.append(_answer(name, NULL_UUID, list(partitions), partitions, unstable, room))
+            response.topics.append(
+                _answer(name, NULL_UUID, list(partitions), partitions, unstable=unstable, room=room)
+            )
         return response
     for topic in request.topics:
         response.topics.append(
@@ -79,8 +81,8 @@ def fetch_offsets(
                 topic.topic_id,
                 topic.partition_indexes,
                 committed.get(topic.name, {}),
-                unstable,
-                room,
+                unstable=unstable,
+                room=room,
             )
         )
     return response
@@ -91,6 +93,7 @@ def _answer(
     topic_id: bytes,
     numbers: Sequence[int],
     committed: PartitionOffsets,
+    *,
     unstable: dict[tuple[str, int], set[int]],
     room: AnswerRoom,
 ) -> messages.OffsetFetchResponseOffsetFetchResponseTopics:
