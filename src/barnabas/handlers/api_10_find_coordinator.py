@@ -3,16 +3,19 @@
 Tells which broker coordinates a group or a transactional id.
 
 Behaviour
-- The first one for a group makes `__consumer_offsets`, whether or not topics are created automatically. It is
-  answered at once, where Apache Kafka says COORDINATOR_NOT_AVAILABLE and has the client come back.
+- The first one for a group makes `__consumer_offsets`, the first one for a transactional id
+  `__transaction_state`, whether or not topics are created automatically. It is answered at once, where Apache
+  Kafka says COORDINATOR_NOT_AVAILABLE and has the client come back.
 - Each key is answered on its own. A group id may be empty.
-- Transactions and share groups are not coordinated yet: COORDINATOR_NOT_AVAILABLE (15) with words.
+- Share groups are not coordinated yet: COORDINATOR_NOT_AVAILABLE (15) with words.
 - An unknown key type is INVALID_REQUEST.
 Versions
 - 1 key types; 4 several keys at once (KIP-699); 6 share groups (KIP-932)
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.handlers.brokers import BrokerEndpoint, broker_endpoint
@@ -22,7 +25,7 @@ from barnabas.protocol import messages
 _FIRST_WITH_BATCH = 4
 _FIRST_WITH_SHARE_GROUPS = 6
 _GROUP = 0
-_UNCOORDINATED = {1: "transactions", 2: "share groups"}
+_TRANSACTION = 1
 _SHARE = 2
 
 
@@ -30,15 +33,18 @@ def handle(
     context: RequestContext, request: messages.FindCoordinatorRequest
 ) -> messages.FindCoordinatorResponse:
     """Answer every key."""
-    kind = _UNCOORDINATED.get(request.key_type)
-    if request.key_type == _SHARE and context.api_version < _FIRST_WITH_SHARE_GROUPS:
-        kind = None
-    elif request.key_type == _GROUP:
-        context.services.groups.ensure_topic()
-        return _answer(context, request)
-    if kind is None:
-        raise ApiError(ErrorCode.INVALID_REQUEST, f"unknown coordinator key type {request.key_type}")
-    raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"this broker does not coordinate {kind} yet")
+    services = context.services
+    if request.key_type == _GROUP:
+        services.groups.ensure_topic()
+        return _answer(context, request, services.groups.leader_of)
+    if request.key_type == _TRANSACTION:
+        services.transactions.ensure_topic()
+        return _answer(context, request, services.transactions.leader_of)
+    if request.key_type == _SHARE and context.api_version >= _FIRST_WITH_SHARE_GROUPS:
+        raise ApiError(
+            ErrorCode.COORDINATOR_NOT_AVAILABLE, "this broker does not coordinate share groups yet"
+        )
+    raise ApiError(ErrorCode.INVALID_REQUEST, f"unknown coordinator key type {request.key_type}")
 
 
 def error_response(
@@ -55,17 +61,17 @@ def error_response(
 
 
 def _answer(
-    context: RequestContext, request: messages.FindCoordinatorRequest
+    context: RequestContext, request: messages.FindCoordinatorRequest, leader_of: Callable[[str], int]
 ) -> messages.FindCoordinatorResponse:
     if context.api_version < _FIRST_WITH_BATCH:
-        found = _coordinator_of(context, request.key)
+        found = _coordinator(context, leader_of(request.key))
         return messages.FindCoordinatorResponse(
             error_message="NONE", node_id=found.node_id, host=found.host, port=found.port
         )
     coordinators = []
     for key in request.coordinator_keys:
         try:
-            found = _coordinator_of(context, key)
+            found = _coordinator(context, leader_of(key))
         except ApiError as error:
             coordinators.append(_failed(key, error))
             continue
@@ -77,8 +83,8 @@ def _answer(
     return messages.FindCoordinatorResponse(coordinators=coordinators)
 
 
-def _coordinator_of(context: RequestContext, group_id: str) -> BrokerEndpoint:
-    found = broker_endpoint(context, context.services.groups.leader_of(group_id))
+def _coordinator(context: RequestContext, node_id: int) -> BrokerEndpoint:
+    found = broker_endpoint(context, node_id)
     if found is None:
         raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     return found

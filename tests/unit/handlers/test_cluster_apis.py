@@ -167,7 +167,7 @@ def test_producer_ids_go_on_with_the_next_block(services, peer):
         ({"transactional_id": ""}, ErrorCode.INVALID_REQUEST),
         ({"transactional_id": None, "producer_id": 5}, ErrorCode.INVALID_REQUEST),
         ({"transactional_id": None, "producer_epoch": 5}, ErrorCode.INVALID_REQUEST),
-        ({"transactional_id": "t"}, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        ({"transactional_id": "t", "producer_id": 5}, ErrorCode.INVALID_REQUEST),
     ],
 )
 def test_init_producer_id_refusals(peer, fields, code):
