@@ -4,6 +4,7 @@ groups/judge.py judges what the members said in each scenario: no partition has 
 delivered to another than its owner, nothing is skipped, nothing committed goes back.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from tests import toolchain, under_test
 from tests.broker import BarnabasBroker
 from tests.interop.client import Client
 from tests.interop.client_java import JavaClient
-from tests.interop.groups.group import PARTITIONS, Group, Stream
+from tests.interop.groups.group import PARTITIONS, SESSION_MS, Group, Stream
 from tests.interop.groups.judge import owners
 from tests.interop.groups.member import KINDS
 from tests.oracle.kafka import KafkaBroker
@@ -137,8 +138,11 @@ def test_members_come_die_and_sleep_and_the_broker_is_killed(
         group.got(stream.stored)
         group.committed(ends(stream))
 
+        killed_at = time.time()
         broker.kill()
         broker.start()
+        # Apache Kafka comes back after more than a session, so that members may have lost theirs.
+        all_stay = time.time() - killed_at < SESSION_MS / 1000 / 2
         assert committed_offsets(broker, group.name, topic) == ends(stream)
         before = set(stream.stored)
         stream.send(10 * PARTITIONS)
@@ -148,11 +152,11 @@ def test_members_come_die_and_sleep_and_the_broker_is_killed(
         group.close_all()
         assert committed_offsets(broker, group.name, topic) == ends(stream)
 
-        judgement = group.judge()
-        assert judgement.faults == []
-        assert set(judgement.values) == set(stream.stored)
-        after = {value: count for value, count in judgement.values.items() if value not in before}
-        assert set(after.values()) == {1}, "who stays in the group reads on where it was"
+        assert group.judge(until=math.inf if all_stay else killed_at).faults == []
+        values = group.judge().values
+        assert set(values) == set(stream.stored)
+        after = {count for value, count in values.items() if value not in before}
+        assert after == {1} or not all_stay, "who stays in the group reads on where it was"
 
 
 @pytest.mark.parametrize("kind", KINDS)

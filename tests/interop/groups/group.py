@@ -1,6 +1,7 @@
 """A group of members of one client, and the records that are sent to it: what scenarios are written with."""
 
 import itertools
+import math
 import threading
 import time
 from collections.abc import Callable, Collection
@@ -211,10 +212,10 @@ class Group:
 
         self.wait(all_there, f"committed up to {ends}")
 
-    def judge(self) -> Judgement:
-        """Return what is wrong with its life until now."""
+    def judge(self, until: float = math.inf) -> Judgement:
+        """Return what is wrong with its life until a moment, or until now."""
         return judge(
-            self.snapshot(),
+            [one for one in self.snapshot() if one.at < until],
             session_s=self._session_ms / 1000,
             heartbeat_s=HEARTBEAT_MS / 1000,
             max_poll_s=self._max_poll_ms / 1000,
