@@ -170,6 +170,19 @@ def test_a_new_group_gets_offsets(run: Run, group: str, topic: str) -> None:
     assert [one["committed_offset"] for one in partitions(run, group).values()] == [RECORDS, 0]
 
 
+def test_one_group_that_cannot_be_deleted_does_not_keep_the_others(run: Run, committed: str) -> None:
+    done = run("groups", "delete", "missing", committed, code=1)
+    assert done.stdout.decode() == f"deleted {committed}\n"
+    assert b"missing: GROUP_ID_NOT_FOUND" in done.stderr
+    assert committed not in run("groups", "list").stdout.decode()
+
+
+def test_offsets_of_a_topic_that_has_none_are_not_deleted_in_silence(run: Run, committed: str) -> None:
+    assert (
+        b"nothing of ghost" in run("groups", "delete-offsets", committed, "--topic", "ghost", code=1).stderr
+    )
+
+
 def test_offsets_and_groups_are_deleted(run: Run, committed: str, topic: str) -> None:
     said = run("groups", "delete-offsets", committed, "--topic", topic).stdout.decode()
     assert said == f"deleted the offset of {topic}-0\n"

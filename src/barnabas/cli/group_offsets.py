@@ -271,6 +271,8 @@ def delete_offsets(
             for number in ([n for t, n in committed if t == name] if numbers is None else numbers)
         ]
         results = groups.delete_offsets(cluster, group, wanted)
+    if not wanted:
+        raise CommandFailed(f"group {group} has committed nothing of {', '.join(name for name, _ in topics)}")
     failed = {place: code for place, code in results.items() if code}
     if output == "json":
         print_json(

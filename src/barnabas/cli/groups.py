@@ -8,11 +8,27 @@ from barnabas.base.hints import Any
 from barnabas.cli import group_offsets
 from barnabas.cli.client import admin, groups
 from barnabas.cli.client.cluster import Cluster
+from barnabas.cli.client.errors import BrokerError, error_name
 from barnabas.cli.client.groups import GroupMember, TopicPartition
 from barnabas.cli.options import GroupName, bootstrap_option, connect, output_option
 from barnabas.cli.output import Column, print_json, print_table
+from barnabas.cli.root import CommandFailed
 
 Bootstrap = list[tuple[str, int]]
+
+STATES = (
+    "Empty",
+    "PreparingRebalance",
+    "CompletingRebalance",
+    "Assigning",
+    "Reconciling",
+    "Stable",
+    "NotReady",
+    "Dead",
+)
+"""Of groups of any type; NotReady are those of Kafka Streams whose topics are not there."""
+
+TYPES = ("classic", "consumer", "share", "streams")
 
 
 @click.group()
@@ -25,9 +41,21 @@ command.add_command(group_offsets.delete_offsets)
 
 
 @command.command("list")
-@click.option("--state", "states", multiple=True, metavar="STATE", help="Only groups in this state.")
 @click.option(
-    "--type", "kinds", multiple=True, metavar="TYPE", help="Only groups of this type: classic, consumer."
+    "--state",
+    "states",
+    multiple=True,
+    metavar="STATE",
+    type=click.Choice(STATES, case_sensitive=False),
+    help=f"Only groups in this state: {', '.join(STATES)}.",
+)
+@click.option(
+    "--type",
+    "kinds",
+    multiple=True,
+    metavar="TYPE",
+    type=click.Choice(TYPES, case_sensitive=False),
+    help=f"Only groups of this type: {', '.join(TYPES)}.",
 )
 @bootstrap_option
 @output_option
@@ -109,14 +137,35 @@ def describe(
 @bootstrap_option
 @output_option
 def delete(names: tuple[str, ...], bootstrap_server: Bootstrap, timeout: float, output: str) -> None:
-    """Delete groups without members, and everything they committed."""
+    """Delete groups without members, and everything they committed.
+
+    One that cannot be deleted does not keep the others from it; the command fails for it in the end.
+    """
+    errors: dict[str, BrokerError | None] = {}
     with connect(bootstrap_server, timeout) as cluster:
-        for name in names:
-            groups.delete_group(cluster, name)
+        for name in dict.fromkeys(names):
+            try:
+                groups.delete_group(cluster, name)
+            except BrokerError as error:
+                errors[name] = error
+                continue
+            errors[name] = None
             if output == "plain":
                 click.echo(f"deleted {name}")
     if output == "json":
-        print_json([{"name": name, "deleted": True} for name in names])
+        print_json(
+            [
+                {
+                    "name": name,
+                    "deleted": error is None,
+                    "error": None if error is None else error_name(error.code),
+                }
+                for name, error in errors.items()
+            ]
+        )
+    failed = [str(error) for error in errors.values() if error is not None]
+    if failed:
+        raise CommandFailed("; ".join(failed))
 
 
 # Describing --------------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ def print_table(
     columns: Sequence[Column], rows: Sequence[Sequence[Cell]], *, title: str | None = None
 ) -> None:
     """Write a table for people, or aligned text where standard output is no terminal."""
+    title = title and visible(title)
     if sys.stdout.isatty():
         _print_rich(columns, rows, title)
         return
@@ -56,7 +57,17 @@ def plain_table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> st
 
 
 def _cell_text(cell: Cell) -> str:
-    return "-" if cell is None else str(cell)
+    return "-" if cell is None else visible(str(cell))
+
+
+def visible(text: str) -> str:
+    """Return a text with what a terminal would obey, or a table break at, spelled out.
+
+    Clients choose the names of groups and of themselves; who looks at them should not be lied to by one.
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
 
 
 def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], title: str | None) -> None:

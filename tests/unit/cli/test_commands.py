@@ -56,6 +56,8 @@ def test_every_command_has_help(line: str) -> None:
         "configs alter topics t --set a",
         "configs alter topics t --set a=b --delete a",
         "groups delete",
+        "groups list --state nonsense",
+        "groups list --type nonsense",
         "groups reset-offsets",
         "groups reset-offsets g --topic t",
         "groups reset-offsets g --to-latest",
@@ -98,6 +100,13 @@ def test_main_exits_with_clicks_code(capsys: pytest.CaptureFixture[str]) -> None
         main(["serve", "--data-dir"])
     assert ended.value.code == 2
     assert "requires an argument" in capsys.readouterr().err
+
+
+def test_what_a_terminal_would_obey_is_spelled_out_in_tables() -> None:
+    columns = [Column(heading="Group")]
+    assert plain_table(columns, [["a\x1b[2Jb"], ["line\nbreak"], ["gr\u00fcn"]]) == (
+        "Group\na\\x1b[2Jb\nline\\nbreak\ngr\u00fcn\n"
+    )
 
 
 def test_plain_tables_are_aligned_without_trailing_blanks() -> None:
