@@ -1,6 +1,7 @@
 """What requests make of a transactional id: every state against every request."""
 
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -242,3 +243,17 @@ def test_the_table_names_every_state_once() -> None:
     reachable = {to for follows in TRANSITIONS.values() for to in follows}
     assert reachable == set(S)
     assert state_name(S.PREPARE_EPOCH_FENCE) == "PrepareEpochFence"
+
+
+def test_the_documentation_shows_the_table() -> None:
+    documentation = (Path(__file__).parents[3] / "docs" / "transactions.md").read_text()
+    told = {
+        tuple(cell.strip() for cell in line.split("|")[1:3])
+        for line in documentation.partition("## States")[2].partition("## ")[0].splitlines()
+        if line.startswith("| ") and "from" not in line
+    }
+    assert told == {
+        (state_name(before), state_name(after))
+        for before, follows in TRANSITIONS.items()
+        for after in follows
+    }
