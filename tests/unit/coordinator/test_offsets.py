@@ -10,6 +10,7 @@ from barnabas.base.uuids import NULL_UUID
 from barnabas.coordinator.appender import TransactionEnd
 from barnabas.coordinator.committed_offsets import CommittedOffset, PendingOffsets
 from barnabas.coordinator.group_config import GroupConfig
+from barnabas.coordinator.offset_cleanup import EXPIRE_MORE, TOMBSTONES_MAX, expire_offsets
 from barnabas.coordinator.offset_commits import commit_offsets, commit_transactional_offsets, delete_offsets
 from barnabas.coordinator.offset_fetches import AnswerRoom, fetch_offsets
 from barnabas.coordinator.outcome import Outcome
@@ -403,7 +404,55 @@ def test_offsets_with_a_member_that_reads_the_topic_stay() -> None:
     assert list(shard.offsets.committed.by_group[G]) == [T]
 
 
+def test_many_offsets_that_expire_at_once_go_a_few_at_a_time() -> None:
+    groups = Groups()
+    for start in range(0, 5_000, 500):
+        commit(groups, dict.fromkeys(range(start, start + 500), 1))
+    offsets = groups.shard(G).offsets
+    later_ms = groups.broker.clock.wall_ms() + 8 * DAY_MS
+    for count, is_last in ((TOMBSTONES_MAX, False), (TOMBSTONES_MAX, False), (1_001, True)):
+        assert G in offsets.groups
+        offsets.context.timers.cancel(EXPIRE_MORE)
+        records = expire_offsets(offsets, later_ms).records
+        assert len(records) == count
+        assert offsets.context.timers.is_scheduled(EXPIRE_MORE) is not is_last
+        groups.write(G, lambda shard, _, records=records: Outcome(records=records, is_atomic=False))
+    assert G not in offsets.groups
+
+
+def test_what_expired_and_was_not_written_in_one_turn_follows_at_once() -> None:
+    groups = Groups()
+    for start in range(0, 5_000, 500):
+        commit(groups, dict.fromkeys(range(start, start + 500), 1))
+    offsets = groups.shard(G).offsets
+    groups.broker.clock.set_wall_ms(groups.broker.clock.wall_ms() + 8 * DAY_MS)
+    groups.broker.pass_ms(groups.config.offsets_retention_check_interval_ms + 5_000)
+    for _ in range(2):
+        groups.broker.pass_ms(100)
+    assert offsets.expirations == 5_000
+    assert G not in offsets.groups
+
+
 # Topics that go
+
+
+def test_many_offsets_of_a_deleted_topic_go_a_few_at_a_time() -> None:
+    groups = Groups()
+    groups.create_topic(T, T_ID, 1)
+    for start in range(0, 5_000, 500):
+        commit(groups, dict.fromkeys(range(start, start + 500), 1))
+    txn_commit(groups, 5)
+    offsets = groups.shard(G).offsets
+    groups.replay(messages.RemoveTopicRecord(topic_id=T_ID))
+    left = [5_000]
+    while left[-1]:
+        groups.broker.pass_ms(1)
+        left.append(sum(len(topics.get(T, ())) for topics in offsets.committed.by_group.values()))
+        assert left[-2] - left[-1] <= TOMBSTONES_MAX
+        assert len(left) < 1_000
+    groups.broker.pass_ms(100)
+    assert not offsets.pending.has_group(G)
+    assert offsets.deleted_topics == {}
 
 
 def test_offsets_of_a_deleted_topic_go_with_it() -> None:
