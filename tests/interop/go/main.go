@@ -10,7 +10,8 @@
 //	offset-range     BOOTSTRAP TOPIC PARTITIONS
 //	administer       BOOTSTRAP TOPIC
 //
-// With `member` as the second argument it is a member of a consumer group instead: member.go.
+// With `member` as the second argument it is a member of a consumer group instead: member.go. With `copier` it
+// copies a topic within transactions: copier_franz.go.
 package main
 
 import (
@@ -53,6 +54,10 @@ func main() {
 	if !known {
 		fmt.Fprintln(os.Stderr, "no such client:", os.Args[1])
 		os.Exit(2)
+	}
+	if len(os.Args) > 2 && os.Args[2] == "copier" {
+		runCopier(os.Args[3:])
+		return
 	}
 	if len(os.Args) > 2 && os.Args[2] == "member" {
 		runMember(os.Args[1], os.Args[3:])

@@ -1,0 +1,1 @@
+"""Programs that copy a topic within transactions, one for each client, and what drives them."""
