@@ -29,3 +29,7 @@ loop: once for the index, once for the batch headers, and twice more for what wa
 
 TIME_SEARCH_TRIES_MAX = 64
 """The same of a search by time, which may go through the indexes of many segments, some at each try."""
+
+GROUPS_ANSWER_BYTES_MAX = 100 * 1024 * 1024
+"""What one request about groups is answered with, besides what each group is told once; librdkafka reads no
+more. A few kilobytes could otherwise ask for all offsets, or all members, of a large group a thousand times."""

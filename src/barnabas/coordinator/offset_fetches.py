@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.limits import GROUPS_ANSWER_BYTES_MAX
 from barnabas.base.uuids import NULL_UUID
 from barnabas.coordinator.committed_offsets import CommittedOffset, PartitionOffsets
 from barnabas.coordinator.group_offsets import GroupOffsets
 from barnabas.protocol import messages
 
 NO_OFFSET = -1
-
-ANSWER_BYTES_MAX = 100 * 1024 * 1024
-"""What one OffsetFetch is answered with; librdkafka reads no more. The same offset may be asked for again and
-again, all those of a group in a few bytes."""
 
 _PARTITION_BYTES = 100
 """What a partition is counted with besides its metadata: one million of them may be asked for at once."""
@@ -29,7 +26,7 @@ class AnswerRoom:
 
     __slots__ = ("_bytes_left",)
 
-    def __init__(self, bytes_max: int = ANSWER_BYTES_MAX) -> None:
+    def __init__(self, bytes_max: int = GROUPS_ANSWER_BYTES_MAX) -> None:
         self._bytes_left = bytes_max
 
     def take(self, partitions: int, metadata_bytes: int) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import Final
 from barnabas.coordinator.group_admin import dead_group, describe_classic_group
-from barnabas.handlers.gathered_groups import GROUP_OPERATIONS, ask_all
+from barnabas.handlers.gathered_groups import GROUP_OPERATIONS, ask_once
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages
 
@@ -25,10 +25,7 @@ _Group = messages.DescribeGroupsResponseDescribedGroup
 
 
 def handle(context: RequestContext, request: messages.DescribeGroupsRequest) -> None:
-    """Describe each group, from its own shard; one that is named twice is answered once.
-
-    Otherwise a small request could ask for the members of a large group a hundred thousand times.
-    """
+    """Describe each group, from its own shard."""
     groups = context.services.groups
 
     def done(described: list[_Group]) -> None:
@@ -38,13 +35,14 @@ def handle(context: RequestContext, request: messages.DescribeGroupsRequest) -> 
                     group.authorized_operations = GROUP_OPERATIONS
         context.respond(messages.DescribeGroupsResponse(groups=described))
 
-    ask_all(
-        list(dict.fromkeys(request.groups)),
+    ask_once(
+        request.groups,
         lambda group_id, answer, failed: groups.read(
             group_id, lambda shard, _: describe_classic_group(shard, group_id), answer, failed
         ),
         lambda group_id, error: _failed(group_id, error, context.api_version),
         done,
+        lambda group: len(messages.DescribeGroupsResponse(groups=[group]).encode(context.api_version)),
     )
 
 

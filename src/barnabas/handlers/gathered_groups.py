@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from barnabas.base.errors import ApiError
+from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import Final, TypeVar
+from barnabas.base.limits import GROUPS_ANSWER_BYTES_MAX
 
 Part = TypeVar("Part")
 
@@ -47,3 +48,49 @@ def ask_all(
             lambda part, number=number: answered(number, part),  # type: ignore[misc]
             lambda error, number=number, group_id=group_id: answered(number, failed(group_id, error)),  # type: ignore[misc]
         )
+
+
+def ask_once(
+    group_ids: Sequence[str],
+    ask: Ask[Part],
+    failed: Callable[[str, ApiError], Part],
+    done: Callable[[list[Part]], None],
+    size_of: Callable[[Part], int],
+) -> None:
+    """As `ask_all`, but a group that is named several times is asked for once, and told each time.
+
+    Args:
+        size_of: what telling a group again costs, in bytes; when all of that is too much, the rest of the
+            repetitions fail with INVALID_REQUEST.
+    """
+    distinct = list(dict.fromkeys(group_ids))
+
+    def answered(parts: list[Part]) -> None:
+        if len(distinct) < len(group_ids):
+            parts = _told_again(group_ids, dict(zip(distinct, parts, strict=True)), failed, size_of)
+        done(parts)
+
+    ask_all(distinct, ask, failed, answered)
+
+
+def _told_again(
+    group_ids: Sequence[str],
+    parts: dict[str, Part],
+    failed: Callable[[str, ApiError], Part],
+    size_of: Callable[[Part], int],
+) -> list[Part]:
+    sizes: dict[str, int | None] = dict.fromkeys(parts)
+    told: set[str] = set()
+    left = GROUPS_ANSWER_BYTES_MAX
+    answers = []
+    for group_id in group_ids:
+        if group_id in told:
+            size = sizes[group_id]
+            if size is None:
+                size = sizes[group_id] = size_of(parts[group_id])
+            left -= size
+        told.add(group_id)
+        answers.append(
+            parts[group_id] if left >= 0 else failed(group_id, ApiError(ErrorCode.INVALID_REQUEST))
+        )
+    return answers

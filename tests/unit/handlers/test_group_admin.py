@@ -4,6 +4,7 @@ import pytest
 
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.coordinator.group_config import GroupConfig
+from barnabas.handlers import gathered_groups
 from barnabas.protocol import messages as m
 from tests.group_host import GroupHost, HostConnection
 
@@ -88,11 +89,27 @@ def test_groups_are_described_while_others_still_load(host):
     ]
 
 
-def test_a_group_named_twice_is_described_once(host):
+def test_a_group_named_twice_is_told_twice(host):
     commit(host, "known")
-    assert [group.group_id for group in described(host, "known", "unknown", "known")] == ["known", "unknown"]
+    names = ["known", "unknown", "known"]
+    assert [group.group_id for group in described(host, *names)] == names
     request = m.ConsumerGroupDescribeRequest(group_ids=["a", "b", "a"])
-    assert [group.group_id for group in ask(host, request, 1).groups] == ["a", "b"]
+    assert [group.group_id for group in ask(host, request, 1).groups] == ["a", "b", "a"]
+
+
+def test_no_more_repetitions_are_told_than_one_answer_may_hold(host, monkeypatch):
+    commit(host, "known")
+    monkeypatch.setattr(gathered_groups, "GROUPS_ANSWER_BYTES_MAX", 200)
+    found = described(host, *["known"] * 100, "unknown")
+    codes = [group.error_code for group in found]
+    assert codes[0] == 0
+    assert 2 < codes.count(0) < 10
+    assert codes.count(ErrorCode.INVALID_REQUEST) == 101 - codes.count(0)
+    assert len(described(host, "known", "unknown")) == 2
+    request = m.ConsumerGroupDescribeRequest(group_ids=["a"] * 100)
+    codes = [group.error_code for group in ask(host, request, 1).groups]
+    assert ErrorCode.INVALID_REQUEST in codes
+    assert codes[0] == ErrorCode.GROUP_ID_NOT_FOUND
 
 
 def test_descriptions_go_out_together_in_the_order_asked(host):
