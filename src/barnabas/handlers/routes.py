@@ -112,6 +112,8 @@ ROUTES: Mapping[int, Route] = MappingProxyType(
             _route(ApiKey.DESCRIBE_CLUSTER, "api_60_describe_cluster"),
             _route(ApiKey.DESCRIBE_PRODUCERS, "api_61_describe_producers"),
             _route(ApiKey.UNREGISTER_BROKER, "api_64_unregister_broker"),
+            _route(ApiKey.DESCRIBE_TRANSACTIONS, "api_65_describe_transactions"),
+            _route(ApiKey.LIST_TRANSACTIONS, "api_66_list_transactions"),
             _route(ApiKey.CONSUMER_GROUP_HEARTBEAT, "api_68_consumer_group_heartbeat"),
             _route(ApiKey.CONSUMER_GROUP_DESCRIBE, "api_69_consumer_group_describe"),
             _route(ApiKey.LIST_CONFIG_RESOURCES, "api_74_list_config_resources"),

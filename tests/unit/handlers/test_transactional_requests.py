@@ -344,3 +344,52 @@ def test_a_fenced_producer_commits_no_offsets(peer, producer):
 def test_a_coordinator_that_loads_is_told_to_those_who_know_that(peer, producer, services):
     services.groups.stop()
     assert producer.commit_offset(5, 7).partitions[0].error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+# DescribeTransactions, ListTransactions
+
+
+def described(peer: Peer, *ids: str) -> list[Any]:
+    return list(peer.send(m.DescribeTransactionsRequest(transactional_ids=list(ids)), 0).transaction_states)
+
+
+def listed(peer: Peer, **filters: Any) -> list[tuple[str, str]]:
+    answer = peer.send(m.ListTransactionsRequest(**filters), 2)
+    assert answer.error_code == 0
+    return [(one.transactional_id, one.transaction_state) for one in answer.transaction_states]
+
+
+def test_kip_664_a_transaction_is_described(peer, producer, services):
+    producer.produce(LATEST_PRODUCE, 2, 0)
+    found, missing, empty = described(peer, ID, "nobody", "")
+    assert (found.error_code, found.transaction_state, found.producer_id) == (0, "Ongoing", producer.id)
+    assert (found.producer_epoch, found.transaction_timeout_ms) == (producer.epoch, 60_000)
+    assert found.transaction_start_time_ms == services.clock.wall_ms()
+    assert [(one.topic, list(one.partitions)) for one in found.topics] == [(T, [0, 2])]
+    assert missing.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+    assert empty.error_code == ErrorCode.INVALID_REQUEST
+    producer.end(commit=True)
+    (found,) = described(peer, ID)
+    assert (found.transaction_state, list(found.topics)) == ("CompleteCommit", [])
+    assert described(peer) == []
+
+
+def test_kip_664_transactions_are_listed_by_what_is_asked_for(peer, producer, services):
+    other = Producer(peer, "other")
+    other.begin()
+    other.produce(LATEST_PRODUCE, 0)
+    services.clock.advance_ms(5_000)
+    producer.produce(LATEST_PRODUCE, 1)
+    both = [("other", "Ongoing"), (ID, "Ongoing")]
+    assert sorted(listed(peer)) == both
+    assert listed(peer, producer_id_filters=[other.id]) == [("other", "Ongoing")]
+    assert listed(peer, duration_filter=4_000) == [("other", "Ongoing")]
+    assert listed(peer, duration_filter=5_000) == []
+    assert listed(peer, transactional_id_pattern="o.*") == [("other", "Ongoing")]
+    assert listed(peer, transactional_id_pattern="o") == []
+    assert sorted(listed(peer, state_filters=["Ongoing", "Empty"])) == both
+    assert listed(peer, state_filters=["Empty"]) == []
+    answer = peer.send(m.ListTransactionsRequest(state_filters=["Asleep"]), 0)
+    assert (answer.unknown_state_filters, answer.transaction_states) == (["Asleep"], [])
+    answer = peer.send(m.ListTransactionsRequest(transactional_id_pattern="("), 2)
+    assert answer.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
