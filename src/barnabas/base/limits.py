@@ -32,4 +32,4 @@ TIME_SEARCH_TRIES_MAX = 64
 
 GROUPS_ANSWER_BYTES_MAX = 100 * 1024 * 1024
 """What one request about groups is answered with, besides what each group is told once; librdkafka reads no
-more. A few kilobytes could otherwise ask for all offsets, or all members, of a large group a thousand times."""
+more. A few kilobytes could otherwise ask for all offsets or members of a large group a thousand times."""

@@ -129,6 +129,9 @@ class LogLoader:
         offset = log.log_start_offset
         tries_left = tries_max = 0 if self._cold_reads is None else COLD_READ_TRIES_MAX
         while offset < self.end_offset:
+            if offset < log.log_start_offset:
+                offset = log.log_start_offset  # retention took what was to come
+                continue
             data = self._read(offset, may_wait=tries_left == 0)
             if data is None:
                 if self._cold is None:

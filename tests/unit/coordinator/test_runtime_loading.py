@@ -86,6 +86,23 @@ def test_a_long_load_sends_requests_away_and_goes_on_in_pieces() -> None:
     assert toy.read("a").reply == "199"
 
 
+@pytest.mark.parametrize("start", [150, 200])
+def test_a_log_that_loses_its_beginning_while_it_is_loaded_is_loaded_from_there(start: int) -> None:
+    broker = Broker(partitions=0)
+    broker.configs[OFFSETS_TOPIC] = LogConfig(segment_bytes=400)
+    broker.create(OFFSETS_TOPIC, OFFSETS_TOPIC_ID, PARTITIONS)
+    toy = ToyCoordinator(broker)
+    for number in range(200):
+        toy.put("a", str(number))
+    toy.restart()
+    slow_load(toy, FIRST_LOAD_US // 4)
+    assert toy.read("a").error == "COORDINATOR_LOAD_IN_PROGRESS"
+    toy.log("a").delete_records(start, toy.log("a").log_end_offset)
+    toy.broker.settle()
+    assert toy.read("a").error is None
+    assert toy.put("a", "x").reply == "x"
+
+
 def test_a_long_load_is_told_while_it_goes_on_and_at_its_end(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     toy = ToyCoordinator()
