@@ -115,7 +115,9 @@ class MarkerWriter:
         refused: MarkerResults = {}
         taken = []
         for partition in partitions:
-            if transaction_version >= FIRST_WITH_EPOCH_BUMPS and self._is_late(end, partition):
+            if not self._exists(partition):
+                refused[partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            elif transaction_version >= FIRST_WITH_EPOCH_BUMPS and self._is_late(end, partition):
                 refused[partition] = ErrorCode.INVALID_PRODUCER_EPOCH
             else:
                 taken.append(partition)
