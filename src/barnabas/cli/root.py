@@ -21,6 +21,10 @@ _COMMANDS = {
     "dump-log": ("barnabas.cli.dump_log", "Show and check the files of a log."),
     "explain": ("barnabas.cli.explain", "Tell step by step how a request would be answered."),
     "groups": ("barnabas.cli.groups", "List, describe, reset and delete groups."),
+    "transactions": (
+        "barnabas.cli.transactions",
+        "List and describe transactions, find hanging ones and abort them.",
+    ),
     "produce": ("barnabas.cli.produce", "Write records to a topic."),
     "serve": ("barnabas.cli.serve_command", "Run a broker."),
     "topics": ("barnabas.cli.topics", "List, create, describe, alter and delete topics."),

@@ -27,6 +27,7 @@ def test_version() -> None:
         *("configs", "configs list", "configs describe", "configs alter"),
         *("groups", "groups list", "groups describe", "groups delete"),
         *("groups reset-offsets", "groups delete-offsets"),
+        *("transactions list", "transactions describe", "transactions find-hanging", "transactions abort"),
     ],
 )
 def test_every_command_has_help(line: str) -> None:
@@ -57,6 +58,12 @@ def test_every_command_has_help(line: str) -> None:
         "configs alter topics t --set a=b --delete a",
         "groups delete",
         "groups list --state nonsense",
+        "transactions list --state nonsense",
+        "transactions describe",
+        "transactions abort t",
+        "transactions abort t 0",
+        "transactions abort t 0 --start-offset -1",
+        "transactions find-hanging --longer-than -1",
         "groups list --type nonsense",
         "groups reset-offsets",
         "groups reset-offsets g --topic t",
