@@ -93,6 +93,16 @@ def test_an_open_transaction_keeps_its_producer_and_its_time_over_a_restart() ->
     assert transactions.last_stable_offset() == 2
 
 
+def test_a_clock_that_was_set_back_gives_an_open_transaction_no_more_than_its_time() -> None:
+    transactions = Transactions()
+    transactions.begun(P0)
+    clock = transactions.broker.clock
+    clock.set_wall_ms(clock.wall_ms() - 5 * 3_600_000)
+    transactions.crash_and_restart()
+    transactions.broker.pass_ms(TIMEOUT_MS)
+    assert transactions.state() is S.COMPLETE_ABORT
+
+
 @pytest.mark.parametrize("state", ["begun", "ended", "idle"])
 def test_a_restarted_coordinator_knows_what_the_running_one_did(state: str) -> None:
     transactions = Transactions()

@@ -298,10 +298,11 @@ def test_each_transaction_has_its_own_time() -> None:
 @pytest.mark.parametrize("hours", [-5, 5])
 def test_a_clock_that_is_set_neither_lengthens_nor_shortens_a_transaction(hours: int) -> None:
     transactions = Transactions()
-    transactions.begun(P0)
+    who = transactions.begun(P0)
     clock = transactions.broker.clock
     clock.set_wall_ms(clock.wall_ms() + hours * 3_600_000)
     transactions.broker.pass_ms(TIMEOUT_MS - 1)
+    transactions.add(who, [P1])
     assert transactions.state() is S.ONGOING
     transactions.broker.pass_ms(1)
     assert transactions.state() is S.COMPLETE_ABORT
