@@ -203,6 +203,11 @@ def _stop_on_signals(broker: "Broker") -> None:
     signal.signal(signal.SIGINT, stop)
 
 
+_MESSAGE_CHARS_MAX = 2_000
+_OUR_LOGGERS = "barnabas."
+"""Lines of the request log, which has a logger of Kafka's name, are whole: programs read them."""
+
+
 class RecoveryProgress:
     """Says on standard error how far the check of logs after a crash is, at most once a second.
 
@@ -231,9 +236,18 @@ def _log_to_stderr() -> None:
 def _configure_logging() -> None:
     import logging
 
-    logging.basicConfig(
-        level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
+    class Bounded(logging.Formatter):
+        """Cuts lines whose length clients choose: names of groups and members, reasons for a rebalance."""
+
+        def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - overrides
+            excess = len(record.message) - _MESSAGE_CHARS_MAX
+            if excess > 0 and record.name.startswith(_OUR_LOGGERS):
+                record.message = f"{record.message[:_MESSAGE_CHARS_MAX]}... ({excess} more)"
+            return super().formatMessage(record)
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Bounded("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
 
 
 def _say(line: str) -> None:

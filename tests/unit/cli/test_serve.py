@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -165,3 +166,22 @@ def test_recovery_is_told_once_a_second(capsys: pytest.CaptureFixture[str]) -> N
         "barnabas: checking orders-0 after an unclean stop: 10% of 10 MB\n"
         "barnabas: checking orders-0 after an unclean stop: 25% of 10 MB\n"
     )
+
+
+def test_what_clients_make_long_is_cut_in_the_log_and_a_line_of_the_request_log_is_not() -> None:
+    script = """
+import logging
+from barnabas.base.logger import Logger
+from barnabas.cli.serve import _log_to_stderr
+_log_to_stderr()
+Logger("barnabas.coordinator").info("group %r: %s", "\\0" * 30_000, "rebalance")
+Logger("barnabas.coordinator").info("short")
+Logger("kafka.request.logger").warning("{" + "x" * 10_000 + "}")
+"""
+    told = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stderr
+    cut, short, whole = told.splitlines()
+    assert len(cut) < 2_200
+    assert cut.endswith("... (118019 more)")
+    assert short.endswith("barnabas.coordinator: short")
+    assert whole.endswith("x}")
+    assert len(whole) > 10_000
