@@ -19,6 +19,7 @@ from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING, Any, Final, cast
 from barnabas.base.uuids import NULL_UUID, uuid_text
 from barnabas.handlers.api_01_fetch import FIRST_WITH_TOPIC_IDS, FIRST_WITH_ZSTD, fetch_params
+from barnabas.handlers.explain_transactions import HolderOf, held_back
 from barnabas.handlers.fetch_partitions import asked_partitions, sort_out
 from barnabas.handlers.fetch_question import FetchQuestion
 from barnabas.handlers.fetch_session import FINAL_EPOCH, INITIAL_EPOCH, CachedPartition, FetchSession
@@ -82,6 +83,7 @@ class ExplainedBroker:
 
     Attributes:
         sessions: None when no broker runs, hence no session lives.
+        holder_of: tells of transactions; None when no broker runs.
     """
 
     image: MetadataImage
@@ -90,6 +92,7 @@ class ExplainedBroker:
     reader: FetchReader
     sessions: FetchSessionCache | None
     listeners: Sequence[ListenerSending]
+    holder_of: HolderOf | None = None
 
 
 class _AskedContext:
@@ -243,6 +246,7 @@ class _Explaining:
             return
         explained = explain_fetch(self.broker.reader, self.broker.partitions, params, readable, focus)
         self.steps += explained.steps
+        self._tell_transaction(readable[focus])
         self._respond(explained, session, readable[focus])
 
     def _is_asked(self, partition: FetchPartition) -> bool:
@@ -323,6 +327,13 @@ class _Explaining:
         else:
             text = f"topic {question.topic} is in the metadata"
         self.step("topic", "F9", text, **facts)
+
+    def _tell_transaction(self, asked: FetchPartition) -> None:
+        partition = self.broker.partitions.by_name.get((asked.topic, asked.partition))
+        if self.question.read_committed and partition is not None:
+            step = held_back(partition, self.broker.holder_of)
+            if step is not None:
+                self.steps.append(step)
 
     # The answer
 

@@ -12,6 +12,7 @@ from barnabas.base.hints import TYPE_CHECKING, Any
 from barnabas.base.limits import COLD_READ_TRIES_MAX
 from barnabas.handlers import explain_fetch
 from barnabas.handlers.explain_fetch import ExplainedBroker, ListenerSending
+from barnabas.handlers.explain_transactions import holder_among
 from barnabas.handlers.fetch_question import FetchQuestion, question_of
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ def _warm_up(local: LocalServices, broker: ExplainedBroker, question: FetchQuest
 
 def _broker(local: LocalServices) -> ExplainedBroker:
     services = local.services
+    coordinator = services.made_transactions
+    transactions = () if coordinator is None else tuple(coordinator.transactions())
     return ExplainedBroker(
         image=services.image,
         settings=services.settings,
@@ -61,6 +64,7 @@ def _broker(local: LocalServices) -> ExplainedBroker:
         reader=services.replicas.reader,
         sessions=services.fetch_sessions,
         listeners=_listeners(local),
+        holder_of=holder_among(transactions, services.clock.wall_ms()),
     )
 
 

@@ -10,6 +10,9 @@ import pytest
 from barnabas.base.dataclass import replace
 from barnabas.base.errors import ErrorCode
 from barnabas.coordinator.group_coordinator import OFFSETS_TOPIC
+from barnabas.handlers.explain_fetch import ExplainedBroker, explain
+from barnabas.handlers.explain_transactions import holder_among
+from barnabas.handlers.fetch_question import FetchQuestion
 from barnabas.handlers.services import Services
 from barnabas.protocol import messages as m
 from tests.unit.handlers.administered import administered
@@ -393,3 +396,44 @@ def test_kip_664_transactions_are_listed_by_what_is_asked_for(peer, producer, se
     assert (answer.unknown_state_filters, answer.transaction_states) == (["Asleep"], [])
     answer = peer.send(m.ListTransactionsRequest(transactional_id_pattern="("), 2)
     assert answer.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
+
+
+# What an explained fetch tells of transactions
+
+
+def explained(services: Services, **holders: Any) -> Any:
+    """Return the step of an explained read_committed fetch that tells of a transaction, None without one."""
+    broker = ExplainedBroker(
+        image=services.image,
+        settings=services.settings,
+        partitions=services.replicas.partitions,
+        reader=services.replicas.reader,
+        sessions=services.fetch_sessions,
+        listeners=[],
+        **holders,
+    )
+    question = FetchQuestion(topic=T, partition=0, offset=0, read_committed=True)
+    steps = explain(broker, question)["steps"]
+    return next((step for step in steps if step["step"] == "transaction"), None)
+
+
+def test_f5_explain_tells_which_transaction_holds_back_readers_and_for_how_long(peer, producer, services):
+    assert explained(services) is None
+    producer.produce(LATEST_PRODUCE, 0)
+    services.clock.advance_ms(2_500)
+
+    def look() -> Any:
+        known = tuple(services.transactions.transactions())
+        return explained(services, holder_of=holder_among(known, services.clock.wall_ms()))
+
+    told = look()
+    assert told["text"] == (
+        f"producer {producer.id} has a transaction open from 0 on: 't', Ongoing for 2500 ms; "
+        "it is aborted after 60000 ms"
+    )
+    assert told["facts"]["transactional_id"] == ID
+    assert explained(services)["text"] == f"producer {producer.id} has a transaction open from 0 on"
+    hanging = explained(services, holder_of=lambda _: None)["text"]
+    assert hanging.endswith("and no coordinator knows of it: it hangs")
+    producer.end(commit=True)
+    assert look() is None
