@@ -74,6 +74,7 @@ class ConsumerGroup:
         "assigned_at_ms",
         "assignment_epoch",
         "checked_at_epoch",
+        "classic_member_count",
         "classic_protocols",
         "group_epoch",
         "group_id",
@@ -97,8 +98,9 @@ class ConsumerGroup:
         self.static_members: dict[str, str] = {}
         self.targets: dict[str, Partitions] = {}
         self.subscriptions = Subscriptions()
+        self.classic_member_count = 0
         self.classic_protocols = Counts()
-        """How many members of the classic protocol support each of its protocols; "" counts the members."""
+        """How many members of the classic protocol support each of its protocols."""
         self.resolved_regexes: dict[str, ResolvedRegex] = {}
         self.has_partition_metadata_record = False
         self.checked_at_epoch: int | None = None
@@ -143,10 +145,6 @@ class ConsumerGroup:
     @property
     def member_count(self) -> int:
         return len(self.members)
-
-    @property
-    def classic_member_count(self) -> int:
-        return self.classic_protocols.get("")
 
     @property
     def is_homogeneous(self) -> bool:
@@ -320,9 +318,9 @@ class ConsumerGroup:
         if old_classic is not new_classic:
             for classic, step in ((old_classic, -1), (new_classic, 1)):
                 if classic is not None:
-                    self.classic_protocols.add("", step)
-                    for protocol in classic.protocols:
-                        self.classic_protocols.add(protocol.name, step)
+                    self.classic_member_count += step
+                    for name in {protocol.name for protocol in classic.protocols}:
+                        self.classic_protocols.add(name, step)
         if before is not None:
             self._release(before.assigned, before.member_epoch)
             self._release(before.pending_revocation, before.member_epoch)

@@ -5,7 +5,12 @@ import pytest
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.coordinator import consumer_group_records as records
 from barnabas.coordinator.consumer_group import ConsumerGroup, ConsumerGroupState
-from barnabas.coordinator.consumer_group_member import ClassicMetadata, ConsumerGroupMember, MemberState
+from barnabas.coordinator.consumer_group_member import (
+    ClassicMetadata,
+    ClassicProtocol,
+    ConsumerGroupMember,
+    MemberState,
+)
 from barnabas.coordinator.consumer_group_regex import ResolvedRegex
 from barnabas.coordinator.consumer_group_replay import replay
 from barnabas.coordinator.group import Group
@@ -153,6 +158,21 @@ def test_counts_return_to_nothing_when_members_go(group: ConsumerGroup) -> None:
     assert not list(group.subscriptions.topics)
     assert group.partition_epoch(T, 0) == -1
     assert group.classic_member_count == 0
+
+
+@pytest.mark.parametrize("names", [("",), ("range", "range"), ("", "range", "")])
+def test_classic_members_count_once_whatever_they_call_their_protocols(
+    group: ConsumerGroup, names: tuple[str, ...]
+) -> None:
+    protocols = tuple(ClassicProtocol(name=name, metadata=b"") for name in names)
+    odd = ConsumerGroupMember(
+        member_id="c", member_epoch=5, classic=ClassicMetadata(session_timeout_ms=6000, protocols=protocols)
+    )
+    group.update_member(odd)
+    assert group.classic_member_count == 2
+    assert [group.classic_protocols.get(name) for name in names] == [1] * len(names)
+    group.remove_member("c")
+    assert group.classic_member_count == 1
 
 
 def replay_all(groups: dict[str, Group], made: list[CoordinatorRecord]) -> None:
