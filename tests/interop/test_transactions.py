@@ -115,7 +115,8 @@ class Topic:
         )
         self._reader.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
         self.values: Counter[bytes] = Counter()
-        self.by_partition: dict[int, list[bytes]] = {number: [] for number in range(PARTITIONS)}
+        self.records: dict[int, list[tuple[bytes, bytes]]] = {number: [] for number in range(PARTITIONS)}
+        """Partition -> (key, value) in the order of the log."""
 
     def read(self) -> Counter[bytes]:
         """Return how often each value was seen."""
@@ -123,7 +124,7 @@ class Topic:
             partition, value = message.partition(), message.value()
             if message.error() is None and value is not None and partition is not None:
                 self.values[value] += 1
-                self.by_partition[partition].append(value)
+                self.records[partition].append((message.key() or b"", value))
         return self.values
 
     def close(self) -> None:
@@ -219,8 +220,8 @@ def _check(bootstrap: str, committed: Topic, count: int, *, aborted: int) -> Non
     committed.close()
     assert committed.values - expected == Counter()
     assert committed.values == expected
-    for number, values in committed.by_partition.items():
-        assert values == [str(value).encode() for value in range(number, count, PARTITIONS)]
+    for number, records in committed.records.items():
+        assert records == [(b"", str(value).encode()) for value in range(number, count, PARTITIONS)]
     everything = Topic(bootstrap, "target", "read_uncommitted")
     deadline = time.monotonic() + DEADLINE_S
     while everything.read().total() < count + aborted:

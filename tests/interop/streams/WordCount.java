@@ -19,7 +19,8 @@ import org.apache.kafka.streams.state.KeyValueStore;
 /**
  * Counts words: lines in, counts out, through a repartition topic into a store with a changelog topic.
  *
- * Arguments: bootstrap server, application id, state directory, topic of lines, topic of counts. It says
+ * Arguments: bootstrap server, application id, state directory, topic of lines, topic of counts, and a
+ * processing guarantee when it is not to be at_least_once. It says
  * "running", and "restored NUMBER" for each store that was read back from its changelog; it ends cleanly with
  * its standard input.
  */
@@ -38,6 +39,10 @@ public final class WordCount implements StateRestoreListener {
         // Its members do not leave when they are closed, so a restart waits until their sessions have ended.
         properties.put(StreamsConfig.consumerPrefix("session.timeout.ms"), 6000);
         properties.put(StreamsConfig.consumerPrefix("heartbeat.interval.ms"), 500);
+
+        if (arguments.length > 5) {
+            properties.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, arguments[5]);
+        }
 
         StreamsBuilder builder = new StreamsBuilder();
         builder.stream(arguments[3], Consumed.with(Serdes.String(), Serdes.String()))
