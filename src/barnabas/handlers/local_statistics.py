@@ -16,6 +16,7 @@ from barnabas import __version__
 from barnabas.base.enums import Enum
 from barnabas.base.hints import TYPE_CHECKING, Any, Final
 from barnabas.handlers.group_statistics import group_statistics
+from barnabas.handlers.transaction_statistics import transaction_statistics
 from barnabas.replica.partition_state import PartitionState
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def statistics(local: LocalServices, arguments: Mapping[str, Any]) -> Iterator[b
     yield b',"cluster":' + _json(counts)
     yield b',"groups":'
     yield from group_statistics(services, with_rows=arguments.get("partitions", True))
+    yield b',"transactions":'
+    yield from transaction_statistics(services)
     yield b',"partition_columns":' + _json(PARTITION_COLUMNS) + b',"partitions":['
     if arguments.get("partitions", True):
         yield from _partition_rows(iter(list(services.replicas.partitions)))

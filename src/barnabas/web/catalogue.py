@@ -8,6 +8,7 @@ begin with `barnabas_`. docs/metrics.md shows this table; a test keeps both the 
 from barnabas.base.hints import Final
 from barnabas.base.named_tuple import NamedTuple
 from barnabas.web.group_catalogue import GROUP_ROWS
+from barnabas.web.transaction_catalogue import TRANSACTION_ROWS
 
 
 class MetricInfo(NamedTuple):
@@ -386,6 +387,7 @@ _ROWS: Final = (
     MetricInfo("barnabas_request_log_lines", "counter", "Lines written to the request log."),
     MetricInfo("barnabas_request_log_dropped", "counter", "Lines that could not be written."),
     *(MetricInfo(*row) for row in GROUP_ROWS),
+    *(MetricInfo(*row) for row in TRANSACTION_ROWS),
 )
 
 METRICS: Final = {info.name: info for info in _ROWS}

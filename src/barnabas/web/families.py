@@ -14,6 +14,7 @@ from barnabas.web.catalogue import METRICS
 from barnabas.web.group_families import group_families
 from barnabas.web.partition_families import partition_families
 from barnabas.web.recent import PHASES, PhaseTimes, Times
+from barnabas.web.transaction_families import transaction_families
 
 QUANTILES: Final = (
     ("0.50", 0.5),
@@ -84,6 +85,7 @@ def families(statistics: Mapping[str, Any], times: Times, recent: Times) -> Iter
     yield from _logs(statistics)
     yield from _controller(statistics)
     yield from group_families(statistics["groups"])
+    yield from transaction_families(statistics["transactions"])
     yield single("barnabas_timers_waiting", statistics["timers"]["waiting"])
     yield single("barnabas_request_log_lines", statistics["request_log"]["lines"])
     yield single("barnabas_request_log_dropped", statistics["request_log"]["dropped"])

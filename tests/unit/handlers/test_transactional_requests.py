@@ -3,6 +3,7 @@
 What Apache Kafka answers is compared in tests/golden/test_transactions.py.
 """
 
+import json
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from barnabas.handlers.explain_fetch import ExplainedBroker, explain
 from barnabas.handlers.explain_transactions import holder_among
 from barnabas.handlers.fetch_question import FetchQuestion
 from barnabas.handlers.services import Services
+from barnabas.handlers.transaction_statistics import transaction_statistics
 from barnabas.protocol import messages as m
 from tests.unit.handlers.administered import administered
 from tests.unit.handlers.conftest import Peer
@@ -437,3 +439,19 @@ def test_f5_explain_tells_which_transaction_holds_back_readers_and_for_how_long(
     assert hanging.endswith("and no coordinator knows of it: it hangs")
     producer.end(commit=True)
     assert look() is None
+
+
+# Statistics
+
+
+def test_transactions_are_counted_by_state(peer, producer, services):
+    producer.produce(LATEST_PRODUCE, 0)
+    services.clock.advance_ms(1_500)
+    Producer(peer, "idle").begin()
+    figures = json.loads(b"".join(transaction_statistics(services)))
+    assert (figures["by_state"]["Ongoing"], figures["by_state"]["Empty"]) == (1, 1)
+    assert figures["oldest_open_ms"] == 1_500
+    producer.end(commit=True)
+    assert json.loads(b"".join(transaction_statistics(services)))["oldest_open_ms"] == 0
+    services.made_transactions = None
+    assert b"".join(transaction_statistics(services)) == b"null"

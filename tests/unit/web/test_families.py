@@ -43,6 +43,26 @@ LISTENER = {
     "handshakes_failed": 3,
 }
 
+COLD_READS = {
+    "hits": 1,
+    "misses": 2,
+    "waits": 3,
+    "waiting": 4,
+    "failures": 5,
+    "read_bytes": 6,
+    "ahead_bytes": 7,
+    "wait_us": 2_500_000,
+}
+
+TRANSACTIONS = {
+    "by_state": {"Empty": 2, "Ongoing": 3},
+    "oldest_open_ms": 2_500,
+    "shards": {"Initial": 1, "Loading": 2, "Active": 40, "Failed": 4, "Closed": 0},
+    "loads": 7,
+    "load_us": 1_500_000,
+    "appends": 20,
+    "append_failures": 9,
+}
 
 GROUPS = {
     "offset_count": 3,
@@ -122,16 +142,7 @@ def statistics():
             "listeners": [LISTENER],
         },
         "timers": {"waiting": 6},
-        "cold_reads": {
-            "hits": 1,
-            "misses": 2,
-            "waits": 3,
-            "waiting": 4,
-            "failures": 5,
-            "read_bytes": 6,
-            "ahead_bytes": 7,
-            "wait_us": 2_500_000,
-        },
+        "cold_reads": dict(COLD_READS),
         "waiting": {
             "fetches_by_reason": {"TIMEOUT": 4},
             "fetch_purgatory": PURGATORY,
@@ -159,6 +170,7 @@ def statistics():
         "brokers": {"active": 1, "fenced": 0},
         "cluster": {"topics": 1, "partitions": 2, "offline_partitions": 0, "imbalanced_partitions": 1},
         "groups": dict(GROUPS),
+        "transactions": dict(TRANSACTIONS),
         "partition_columns": list(PARTITION_COLUMNS),
         "partitions": [
             row('odd "topic"\\', 0, messages_in=10, size_bytes=77, log_end_offset=10),
@@ -220,6 +232,16 @@ def test_groups_are_counted_by_protocol_and_state(statistics):
     assert told["kafka_coordinator_group_groupmetadatamanager_numgroupspreparingrebalance",] == 1
     assert told["kafka_consumergroup_members", "c"] == 3
     assert told["barnabas_group_load_seconds_total",] == 1.5
+
+
+def test_transactions_are_counted_by_state(statistics):
+    told = samples(statistics)
+    assert told["barnabas_transactional_ids", "Ongoing"] == 3
+    assert told["barnabas_transaction_oldest_open_seconds",] == 2.5
+    assert told["barnabas_transaction_partitions", "loading"] == 3
+    assert told["barnabas_transaction_load_seconds_total",] == 1.5
+    statistics["transactions"] = None
+    assert not [name for name, *_ in samples(statistics) if "transaction" in name]
 
 
 def test_lag_is_from_what_was_committed_to_the_high_watermark(statistics):
