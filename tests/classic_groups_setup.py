@@ -296,6 +296,8 @@ class ClassicDriver:
                 self.log.append(self.codec.encode(record))
             for record in outcome.records:
                 self._replay(record)
+            if outcome.records and outcome.replayed is not None:
+                outcome.replayed()
         if outcome.appended is not None:
             outcome.appended(error)
         return error

@@ -416,14 +416,21 @@ class GroupHost:
         elif self.append_error is not None:
             ended(ApiError(self.append_error))
         else:
-            self._append(list(outcome.records), ended)
+            self._append(list(outcome.records), outcome.replayed, ended)
 
-    def _append(self, records: list[CoordinatorRecord], ended: Callable[[ApiError | None], None]) -> None:
+    def _append(
+        self,
+        records: list[CoordinatorRecord],
+        replayed: Callable[[], None] | None,
+        ended: Callable[[ApiError | None], None],
+    ) -> None:
         for record in records:
             offset = next(self._offsets)
             key, value = self._codec.encode(record)
             self.log.append(LoggedRecord(offset, key, value))
             self.shard.replay(self._codec.decode(key, value), offset, NO_PRODUCER_ID)
+        if replayed is not None:
+            replayed()
         self.appended(records)
         delay_ms = self.commit_delay_ms()
         if delay_ms == 0 and not self._uncommitted:

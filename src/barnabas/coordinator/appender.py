@@ -73,7 +73,7 @@ class Appender:
             ended(ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
             return
         if outcome.is_atomic:
-            self._append_records(hosted, outcome.records, encoded, outcome.producer, ended)
+            self._append_records(hosted, outcome.records, encoded, outcome, ended)
             return
         runs = _runs_that_fit(encoded, hosted.partition.log.config.max_message_bytes)
         left = len(runs)
@@ -88,7 +88,7 @@ class Appender:
 
         for run in runs:
             records = outcome.records[run.start : run.stop]
-            self._append_records(hosted, records, encoded[run.start : run.stop], outcome.producer, run_ended)
+            self._append_records(hosted, records, encoded[run.start : run.stop], outcome, run_ended)
 
     def append_marker(self, hosted: AnyHosted, marker: TransactionEnd, ended: Committed) -> None:
         """Append the marker that ends a producer's transaction on the partition, and replay it (KIP-98)."""
@@ -110,14 +110,14 @@ class Appender:
         hosted: AnyHosted,
         records: Sequence[CoordinatorRecord],
         encoded: Sequence[tuple[bytes, bytes | None]],
-        producer: tuple[int, int] | None,
+        outcome: Outcome[Any],
         ended: Committed,
     ) -> None:
         def replay(base_offset: int) -> ApiError | None:
             self.records += len(records)
-            return self._replay(hosted, records, base_offset, producer)
+            return self._replay(hosted, records, base_offset, outcome)
 
-        self._append(hosted, self._batch(encoded, producer), replay, ended)
+        self._append(hosted, self._batch(encoded, outcome.producer), replay, ended)
 
     def _append(
         self,
@@ -186,9 +186,9 @@ class Appender:
         hosted: AnyHosted,
         records: Sequence[CoordinatorRecord],
         base_offset: int,
-        producer: tuple[int, int] | None,
+        outcome: Outcome[Any],
     ) -> ApiError | None:
-        producer_id = NO_PRODUCER_ID if producer is None else producer[0]
+        producer_id = NO_PRODUCER_ID if outcome.producer is None else outcome.producer[0]
         replay = hosted.shard.replay
         failed = None
         for offset, record in enumerate(records, base_offset):
@@ -197,6 +197,12 @@ class Appender:
             except Exception:
                 # It is in the log: a restart passes over it and goes on, and so does this.
                 _log.exception("%s: the record at offset %d could not be replayed", hosted, offset)
+                failed = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        if outcome.replayed is not None:
+            try:
+                outcome.replayed()
+            except Exception:
+                _log.exception("%s: what follows a replay failed", hosted)
                 failed = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
         return failed
 

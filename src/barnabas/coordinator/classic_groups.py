@@ -160,7 +160,7 @@ class ClassicGroups:
     def resume(self, group: ClassicGroup) -> None:
         """Let a group live that a record has just made: arm the sessions of its members.
 
-        For consumer groups that became classic, once their records are replayed (`Outcome.appended`).
+        For consumer groups that became classic, once their records are replayed (`Outcome.replayed`).
         """
         for member in group.members.values():
             self._rebalances.sessions.restart(group, member)

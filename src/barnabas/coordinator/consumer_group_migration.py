@@ -12,7 +12,7 @@ each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 from barnabas.base.errors import ApiError, DecodeError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING, Any
@@ -244,10 +244,11 @@ def downgrade(
                 ErrorCode.GROUP_ID_NOT_FOUND,
                 f"Cannot downgrade the classic group {group.group_id}: {error}.",
             ) from None
+    member_ids = list(group.members)  # by the replay they are gone
     _log.info("group %r becomes a classic group", group.group_id)
     return Outcome(
         records=[*made, generation_record(classic, described, classic.leader_id)],
-        appended=_resume_classic(core, group.group_id, list(group.members), reason, now_ms),
+        replayed=lambda: _resume_classic(core, group.group_id, member_ids, reason, now_ms),
     )
 
 
@@ -283,15 +284,17 @@ def _described(
 
 def _resume_classic(
     core: ConsumerGroupCore, group_id: str, member_ids: list[str], reason: str | None, now_ms: int
-) -> Callable[[ApiError | None], None]:
-    def appended(error: ApiError | None) -> None:
-        group = core.groups.get(group_id)
-        if error is not None or not isinstance(group, ClassicGroup):
-            return
-        for member_id in member_ids:
-            core.cancel_timers(group_id, member_id)
-        core.classic.resume(group)
-        if reason is not None:
-            core.classic.prepare_rebalance(group, f"downgraded from a consumer group: {reason}", now_ms)
+) -> None:
+    """Let the classic group live that the records have made, and rebalance.
 
-    return appended
+    That begins before they are committed: the group that they tell of is stable, with what its members were
+    to have. A member would be given that meanwhile, by its SyncGroup, while another still has it.
+    """
+    for member_id in member_ids:
+        core.cancel_timers(group_id, member_id)
+    classic = core.groups.get(group_id)
+    if not isinstance(classic, ClassicGroup):
+        return  # its record could not be replayed
+    core.classic.resume(classic)
+    if reason is not None:
+        core.classic.prepare_rebalance(classic, f"downgraded from a consumer group: {reason}", now_ms)

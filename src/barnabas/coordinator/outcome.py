@@ -45,8 +45,12 @@ class Outcome(Generic[Response]):
         records: appended as one batch, all or none, then replayed in order.
         response: sent when the records are committed; None when the operation has kept a Reply instead, or
             nobody waits.
+        replayed: called once, right behind the replay of the records, before anything else runs: for what is
+            not in them and may not lag behind them, such as deadlines. Commits may take long, and others see
+            the state meanwhile. Not called when nothing was appended; only with `is_atomic`.
         appended: called once, before the response goes out: with None when the records are committed and
-            replayed, with the error when they could not be appended. For waiters that this outcome answers.
+            replayed, with the error when they could not be appended or it is not known in time whether they
+            are committed. For waiters that this outcome answers.
         producer: (producer id, producer epoch) of a transaction the records belong to.
         is_atomic: False lets records that do not fit one batch go into several, each appended or not on its
             own: for clean-ups that can be done again.
@@ -54,6 +58,7 @@ class Outcome(Generic[Response]):
 
     records: Sequence[CoordinatorRecord] = ()
     response: Response | None = None
+    replayed: Callable[[], None] | None = None
     appended: Callable[[ApiError | None], None] | None = None
     producer: tuple[int, int] | None = None
     is_atomic: bool = True

@@ -90,6 +90,17 @@ def test_who_asked_is_answered_even_if_others_cannot_be(caplog: pytest.LogCaptur
     assert toy.read("a").reply == "1"
 
 
+def test_what_follows_a_replay_and_fails_is_a_fault(caplog: pytest.LogCaptureFixture) -> None:
+    toy = ToyCoordinator()
+
+    def replayed() -> None:
+        raise KeyError("deadline")
+
+    assert toy.put("a", "1", replayed=replayed).error == "UNKNOWN_SERVER_ERROR"
+    assert "deadline" in caplog.text
+    assert toy.read("a").reply == "1"
+
+
 def test_an_operation_that_refuses_changes_nothing() -> None:
     toy = ToyCoordinator()
 
@@ -211,6 +222,15 @@ def test_nothing_is_answered_before_it_is_committed() -> None:
     assert [one.count for one in (first, second, seen, looked)] == [0, 0, 0, 0]
     replicate(toy, "a")
     assert (first.reply, second.reply, seen.reply, looked.reply) == ("1", "2", "2", "looked")
+
+
+def test_replayed_is_told_before_it_is_committed() -> None:
+    toy = two_replicas()
+    order: list[Any] = []
+    toy.put("a", "1", replayed=lambda: order.append(dict(toy.shard("a").values)), appended=order.append)
+    assert order == [{"a": "1"}]
+    replicate(toy, "a")
+    assert order == [{"a": "1"}, None]
 
 
 def test_a_commit_that_takes_too_long_is_told_and_the_next_ones_go_on() -> None:
