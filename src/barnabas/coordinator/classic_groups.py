@@ -52,12 +52,13 @@ class ClassicGroups:
         groups: all groups of the shard by id, those of other types too.
     """
 
-    __slots__ = ("_context", "_groups", "_is_loaded", "_joins", "_rebalances")
+    __slots__ = ("_context", "_downgraded", "_groups", "_is_loaded", "_joins", "_rebalances")
 
     def __init__(self, context: GroupContext, groups: dict[str, Group]) -> None:
         self._context = context
         self._groups = groups
         self._is_loaded = False
+        self._downgraded: set[str] = set()
         self._rebalances = ClassicRebalances(context)
         self._joins = ClassicJoins(context, self._rebalances)
 
@@ -175,14 +176,27 @@ class ClassicGroups:
     # The shard's life.
 
     def replay_group_metadata(
-        self, key: messages.GroupMetadataKey, value: messages.GroupMetadataValue | None
+        self,
+        key: messages.GroupMetadataKey,
+        value: messages.GroupMetadataValue | None,
+        *,
+        is_downgrade: bool = False,
     ) -> None:
         """Take over a record, when loading or when it was just appended.
 
         A tombstone ends the group if it is a classic one: timers are cancelled and who waits is told to
         join again (REBALANCE_IN_PROGRESS), to find the consumer group in its place. A value whose group
         is no classic one makes a new group, which `resume` then lets live.
+
+        Args:
+            is_downgrade: it is of the batch that ends a consumer group of this id.
         """
+        if not self._is_loaded:
+            # When that is the last that is known, its members have not agreed on anything since.
+            if is_downgrade and value is not None and value.members:
+                self._downgraded.add(key.group)
+            else:
+                self._downgraded.discard(key.group)
         group = self._groups.get(key.group)
         if value is None:
             if isinstance(group, ClassicGroup):
@@ -194,14 +208,24 @@ class ClassicGroups:
             self._groups[key.group] = group_of_record(key.group, value, self._context.clock)
 
     def loaded(self, now_ms: int) -> None:
-        """Begin: every member gets a full session, and groups above group.max.size rebalance."""
+        """Begin: every member gets a full session.
+
+        Groups above group.max.size rebalance, and those that have become classic ones and did not since:
+        what the consumers had that are gone would be read by nobody.
+        """
         self._is_loaded = True
         for group in self._classic():
             self.resume(group)
             size_max = self._context.config_of(group.group_id).group_max_size
+            reason = None
             if len(group.members) > size_max:
+                reason = f"it has more than {size_max} members"
+            elif group.group_id in self._downgraded and group.members:
+                reason = "downgraded from a consumer group"
+            if reason is not None:
                 # None of them waits to join yet, so this only begins to wait: there is nothing to append.
-                self._rebalances.prepare(group, f"it has more than {size_max} members", now_ms)
+                self._rebalances.prepare(group, reason, now_ms)
+        self._downgraded.clear()
 
     def unloaded(self) -> None:
         """End: whoever waits is answered NOT_COORDINATOR."""

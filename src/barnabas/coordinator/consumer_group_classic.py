@@ -26,6 +26,7 @@ from barnabas.coordinator.consumer_group_member import (
 from barnabas.coordinator.consumer_group_migration import (
     allows_classic_members,
     downgrade,
+    held,
     may_downgrade_for,
     staying,
 )
@@ -114,19 +115,25 @@ def _join_downgraded(  # noqa: PLR0917
 ) -> Outcome[messages.JoinGroupResponse]:
     """A static member was the last of the new protocol, and comes back with the classic one."""
     group = update.group
-    target = group.target(replaced.member_id)
-    is_stale = group.assignment_epoch < update.group_epoch
-    if not is_stale:
-        update.move_member(group.assignment_epoch, target, subscription_changed=changed, owned=owned)
+    epoch = group.assignment_epoch
+    reason = None
+    if epoch < update.group_epoch:
+        reason = "its assignment is stale"
+    else:
+        target = group.target(replaced.member_id)
+        update.move_member(epoch, target, subscription_changed=changed, owned=owned)
     member = update.member
+    stay = [*staying(group, [replaced]), (member, held(member))]
+    if reason is None and not all(one.is_reconciled_to(epoch) for one, _ in stay):
+        reason = "its members are not reconciled"
     ids = [member.member_id if name == replaced.member_id else name for name in group.members]
     outcome = downgrade(
         core,
         group,
         [*update.records, *group.tombstones_for(ids)],
-        [*staying(group, [replaced]), (member, target)],
+        stay,
         now_ms,
-        reason="its assignment is stale" if is_stale else None,
+        reason=reason,
     )
     return replace(outcome, response=_response(member))
 

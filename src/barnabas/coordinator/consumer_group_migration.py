@@ -3,7 +3,8 @@
 A stable classic group of consumers becomes a consumer group when the first consumer of the new protocol
 joins: its members stay in, with the partitions they have, and go on speaking the classic protocol to it
 (`consumer_group_classic.py`). When the last consumer of the new protocol is gone it becomes a classic group
-again, and the members that are left rebalance among themselves. `group.consumer.migration.policy` says which
+again, and the members that are left rebalance among themselves: its record says what they have, not what
+they were to have, which others may still have. `group.consumer.migration.policy` says which
 of both may happen.
 
 Either way one batch ends the group of one kind and begins that of the other, so that no crash leaves half of
@@ -198,13 +199,18 @@ def _fits_classic(group: ConsumerGroup, member_count: int, config: GroupConfig) 
 def staying(
     group: ConsumerGroup, leaving: Collection[ConsumerGroupMember]
 ) -> list[tuple[ConsumerGroupMember, Partitions]]:
-    """Return the members that stay, each with its target."""
+    """Return the members that stay, each with what it has."""
     gone = {member.member_id for member in leaving}
-    return [
-        (member, group.target(member.member_id))
-        for member in group.members.values()
-        if member.member_id not in gone
-    ]
+    return [(member, held(member)) for member in group.members.values() if member.member_id not in gone]
+
+
+def held(member: ConsumerGroupMember) -> Partitions:
+    """Return what a member has: to keep, or to give up."""
+    assigned, pending = member.assigned, member.pending_revocation
+    return {
+        topic_id: frozenset(assigned.get(topic_id, ())) | frozenset(pending.get(topic_id, ()))
+        for topic_id in assigned.keys() | pending.keys()
+    }
 
 
 def downgrade(
@@ -220,7 +226,7 @@ def downgrade(
 
     Args:
         made: records that end the consumer group.
-        members: those of the classic group with what they are to have; all of the classic protocol.
+        members: those of the classic group with what they have; all of the classic protocol.
         reason: why they rebalance at once; None when they need not.
     Raises:
         ApiError: GROUP_ID_NOT_FOUND, a member's subscription cannot be read.
@@ -232,12 +238,10 @@ def downgrade(
     classic.protocol_name = classic.select_protocol()
     classic.state_since_ms = now_ms
     described = []
-    for member, target in members:
+    for member, has in members:
         try:
             described.append(
-                _described(
-                    classic.members[member.member_id], classic.protocol_name, target, core.context.image
-                )
+                _described(classic.members[member.member_id], classic.protocol_name, has, core.context.image)
             )
         except DecodeError as error:
             raise ApiError(
@@ -267,7 +271,7 @@ def _classic_member(member: ConsumerGroupMember) -> ClassicMember:
 
 
 def _described(
-    member: ClassicMember, protocol: str, target: Partitions, image: MetadataImage
+    member: ClassicMember, protocol: str, has: Partitions, image: MetadataImage
 ) -> messages.GroupMetadataValueMemberMetadata:
     subscription = member.metadata(protocol)
     return messages.GroupMetadataValueMemberMetadata(
@@ -278,7 +282,7 @@ def _described(
         rebalance_timeout=member.rebalance_timeout_ms,
         session_timeout=member.session_timeout_ms,
         subscription=subscription,
-        assignment=write_assignment(named(target, image), protocol_version(subscription)),
+        assignment=write_assignment(named(has, image), protocol_version(subscription)),
     )
 
 
@@ -287,8 +291,8 @@ def _resume_classic(
 ) -> None:
     """Let the classic group live that the records have made, and rebalance.
 
-    That begins before they are committed: the group that they tell of is stable, with what its members were
-    to have. A member would be given that meanwhile, by its SyncGroup, while another still has it.
+    That begins before they are committed: the group that they tell of is stable, and nobody would read what
+    its members do not have until somebody else comes.
     """
     for member_id in member_ids:
         core.cancel_timers(group_id, member_id)

@@ -23,6 +23,7 @@ from barnabas.metadata.image import MetadataDelta
 _LEGACY_OFFSET_COMMIT = 0
 _OFFSET_COMMIT = 1
 _GROUP_METADATA = 2
+_CONSUMER_GROUP_METADATA = 3
 _CONSUMER_GROUP_RECORDS = (3, 4, 5, 6, 7, 8, 16)
 
 
@@ -34,7 +35,16 @@ class GroupShard:
         classic, consumers, offsets: the parts. An operation is a method of a part that returns an Outcome.
     """
 
-    __slots__ = ("_replays", "classic", "consumers", "context", "groups", "offsets", "partition")
+    __slots__ = (
+        "_consumer_group_end",
+        "_replays",
+        "classic",
+        "consumers",
+        "context",
+        "groups",
+        "offsets",
+        "partition",
+    )
 
     def __init__(self, context: GroupContext, partition: int) -> None:
         self.context = context
@@ -42,9 +52,9 @@ class GroupShard:
         self.groups: dict[str, Group] = {}
         self.classic = ClassicGroups(context, self.groups)
         self.consumers = ConsumerGroups(context, self.groups, self.classic)
+        self._consumer_group_end = ("", -1)
         self.offsets = GroupOffsets(context, self.groups, self.classic.make_empty)
         self._replays: Mapping[int, Callable[[Any, Any], None]] = {
-            _GROUP_METADATA: self.classic.replay_group_metadata,
             **dict.fromkeys(_CONSUMER_GROUP_RECORDS, self.consumers.replay),
         }
 
@@ -72,6 +82,15 @@ class GroupShard:
             self.offsets.replay(record.key, record.value, offset, producer_id)
             return
         assert record_type is not None
+        if record_type == _GROUP_METADATA:
+            key: Any = record.key
+            # What ends a group of the one kind and begins that of the other is in one batch.
+            is_downgrade = self._consumer_group_end == (key.group, offset - 1)
+            self.classic.replay_group_metadata(key, record.value, is_downgrade=is_downgrade)
+            return
+        if record_type == _CONSUMER_GROUP_METADATA and record.value is None:
+            ended: Any = record.key
+            self._consumer_group_end = (ended.group_id, offset)
         replay = self._replays.get(record_type)
         if replay is None:
             raise UnknownRecordError(f"record type {record_type}")

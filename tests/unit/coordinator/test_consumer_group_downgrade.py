@@ -6,6 +6,7 @@ import pytest
 
 from barnabas.base.errors import ErrorCode
 from barnabas.coordinator.classic_group import ClassicGroupState
+from barnabas.coordinator.consumer_protocol import read_assignment
 from barnabas.protocol import messages
 from tests.consumer_members import GROUP
 from tests.group_host import HostConnection
@@ -67,3 +68,55 @@ def test_deadlines_of_a_group_that_became_classic_run_although_its_records_are_n
     assert members.classic_group.members
     members.host.advance_ms(SESSION_MS + REBALANCE_MS)
     assert members.classic_group.is_empty
+
+
+def test_nobody_is_given_what_another_has_after_a_restart(members: Classic) -> None:
+    old, late = reconciling(members)
+    generation = members.group.group_epoch
+    members.beat("consumer", -1)
+    members.host.crash(compacted=True)
+    assert members.classic_group.state is ClassicGroupState.PREPARING_REBALANCE
+    synced = members.sync(late, generation, group_instance_id="late")
+    assert (synced.error_code, bytes(synced.assignment)) == (ErrorCode.REBALANCE_IN_PROGRESS, b"")
+    assert members.classic_beat(old, 1) == ErrorCode.ILLEGAL_GENERATION
+
+
+def test_a_generation_that_follows_a_downgrade_is_stable_after_a_restart(members: Classic) -> None:
+    members.form_classic()
+    members.join("consumer")
+    members.beat("consumer", -1)
+    members.host.advance_ms(SESSION_MS + REBALANCE_MS)
+    members.form_classic()
+    members.host.crash(compacted=True)
+    assert members.classic_group.state is ClassicGroupState.STABLE
+
+
+def test_nobody_is_given_what_another_has_when_a_static_consumer_comes_back_classic(members: Classic) -> None:
+    old = members.form_classic()
+    members.join("consumer", instance_id="i")
+    back = members.join_classic(group_instance_id="i")
+    assert back.error_code == 0
+    assert members.classic_group.state is ClassicGroupState.PREPARING_REBALANCE
+    synced = members.sync(back.member_id, back.generation_id, group_instance_id="i")
+    assert (synced.error_code, bytes(synced.assignment)) == (ErrorCode.REBALANCE_IN_PROGRESS, b"")
+    assert members.classic_beat(old, 1) == ErrorCode.ILLEGAL_GENERATION
+
+
+def test_a_consumer_that_comes_while_a_downgraded_group_rebalances_waits_for_what_others_have(
+    members: Classic,
+) -> None:
+    old, _ = reconciling(members)
+    members.beat("consumer", -1)
+    members.join("other")
+    group = members.group
+    assert group.members[old].assigned == {members.host.topic_id("t"): dict.fromkeys(range(6), 3)}
+    assert not any(member.assigned for name, member in group.members.items() if name != old)
+
+
+def test_what_a_member_has_not_given_up_yet_is_told_as_its_own(members: Classic) -> None:
+    old, _ = reconciling(members)
+    members.join_classic(old, owned={"t": [0, 1, 2, 3, 4, 5]})
+    assert members.group.members[old].pending_revocation
+    members.beat("consumer", -1)
+    told = read_assignment(members.classic_group.members[old].assignment)
+    assert [sorted(topic.partitions) for topic in told.assigned_partitions] == [[0, 1, 2, 3, 4, 5]]
