@@ -84,9 +84,10 @@ class GroupShard:
         assert record_type is not None
         if record_type == _GROUP_METADATA:
             key: Any = record.key
+            value: Any = record.value
             # What ends a group of the one kind and begins that of the other is in one batch.
             is_downgrade = self._consumer_group_end == (key.group, offset - 1)
-            self.classic.replay_group_metadata(key, record.value, is_downgrade=is_downgrade)
+            self.classic.replay_group_metadata(key, value, is_downgrade=is_downgrade)
             return
         if record_type == _CONSUMER_GROUP_METADATA and record.value is None:
             ended: Any = record.key
