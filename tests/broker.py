@@ -111,10 +111,13 @@ class BarnabasBroker:
         assert self._process is not None
         assert self._process.stdout is not None
         fd = self._process.stdout.fileno()
+        # Not select(), which takes no descriptor above 1023: a worker of a long run has more.
+        readable = select.poll()
+        readable.register(fd, select.POLLIN)
         said = b""
         while _LISTENING.search(said) is None or not said.endswith(b"\n"):
             wait_s = deadline - time.monotonic()
-            if wait_s <= 0 or not select.select([fd], [], [], wait_s)[0]:
+            if wait_s <= 0 or not readable.poll(wait_s * 1000):
                 break
             data = os.read(fd, 4096)
             if not data:

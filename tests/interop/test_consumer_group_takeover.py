@@ -15,7 +15,7 @@ from tests.broker import BarnabasBroker
 from tests.interop.first_slice.asker import Asker
 from tests.oracle.kafka import KafkaBroker, running
 
-pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.slow, pytest.mark.timeout(300)]
 
 GROUP = "living"
 TOPICS = {"first": 5, "second": 3}

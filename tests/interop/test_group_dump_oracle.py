@@ -12,7 +12,7 @@ import pytest
 from tests.interop.group_situations.play import play, running_barnabas
 from tests.oracle.kafka import dump_log
 
-pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.slow, pytest.mark.timeout(200)]
 
 SITUATIONS = (
     "joining: two members, step 9",

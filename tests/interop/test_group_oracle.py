@@ -20,7 +20,7 @@ from tests.interop.group_situations.play import (
 )
 from tests.interop.group_situations.recorded import Told, load
 
-pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.slow, pytest.mark.timeout(400)]
 
 SITUATIONS_MIN = 150
 REQUESTS_MIN = 3000

@@ -112,6 +112,7 @@ class Counts:
 
 
 @pytest.mark.java
+@pytest.mark.slow
 def test_kafka_streams_counts_words_and_restores_its_counts(
     bootstrap: str, make_topic: MakeTopic, tmp_path: Path
 ) -> None:

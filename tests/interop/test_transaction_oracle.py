@@ -6,7 +6,7 @@ import pytest
 
 from tests.interop.transaction_situations.play import load, play_all, running_kafka, unequal
 
-pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 def test_the_record_is_what_apache_kafka_says(tmp_path: Path) -> None:

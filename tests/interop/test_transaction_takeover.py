@@ -20,7 +20,7 @@ from tests.broker import BarnabasBroker
 from tests.interop.group_situations.line import Line
 from tests.oracle.kafka import KafkaBroker
 
-pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.slow, pytest.mark.timeout(300)]
 
 TOPIC = "handed-over"
 DEADLINE_S = 60

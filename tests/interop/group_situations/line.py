@@ -58,7 +58,9 @@ class Line:
 
     def is_answered(self, within_s: float) -> bool:
         """Whether an answer, or the end of the connection, comes within a time."""
-        return bool(select.select([self._sock], [], [], within_s)[0])
+        readable = select.poll()
+        readable.register(self._sock, select.POLLIN)
+        return bool(readable.poll(within_s * 1000))
 
     def _receive(self, length: int) -> bytes | None:
         data = b""
