@@ -14,7 +14,7 @@ from tests.interop.fetch_situations.differences import ALLOWED, unexplained
 from tests.interop.fetch_situations.play import SITUATIONS, play_all, running_barnabas, running_kafka
 from tests.interop.fetch_situations.recorded import Told, load
 
-pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.slow, pytest.mark.timeout(300)]
 
 SITUATIONS_MIN = 290
 REQUESTS_MIN = 3000

@@ -19,7 +19,7 @@ from tests.interop.first_slice.play import SITUATIONS, play
 from tests.interop.first_slice.recorded import RECORD, load
 from tests.oracle.kafka import KafkaBroker, running
 
-pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.slow, pytest.mark.timeout(900)]
 
 SITUATIONS_MIN = 3500
 
