@@ -59,6 +59,8 @@ def main(settings: Settings) -> None:
     positions: dict[int, int] = {}
     consumer = consumer_of(settings)
     say("started")
+    # A leader that assigns before it has heard of the topic assigns nothing, and once left it at that.
+    consumer.partitions_for_topic(settings.topic)
     consumer.subscribe([settings.topic], listener=Listener())
     while True:
         match commands.next():
