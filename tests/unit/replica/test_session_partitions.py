@@ -9,6 +9,7 @@ from barnabas.protocol import messages
 from barnabas.replica.fetch import FetchIsolation, FetchOutcome, FetchReason
 from barnabas.replica.session_partitions import MARKED_PER_TURN, SessionPartition, SessionPartitions
 from tests.unit.replica.broker_setup import LOCAL_ID, TOPIC, TOPIC_ID, Broker, batch, fetch_params
+from tests.unit.replica.test_appends import follow, replicated
 
 COUNT = 5
 
@@ -100,6 +101,33 @@ def test_f37_what_may_not_be_told_by_isolation_alone_is_read_each_time(reader: R
         reader.broker.manager.fetch(fetch_params(max_wait_ms=0), reader.session, outcomes.append, reader)
         reader.broker.manager.settle(reader.session, outcomes[0])
         assert len(outcomes[0].partitions) == COUNT
+
+
+def test_f37_a_high_watermark_that_a_follower_moves_is_read_for() -> None:
+    broker = replicated()
+    broker.append(acks=1)
+    asked = SessionPartition(TOPIC, TOPIC_ID, 0, 0, 1000)
+    session = SessionPartitions()
+    session.replace([asked])
+    session.read_as(FetchIsolation.HIGH_WATERMARK)
+    read: list[int] = []
+
+    def fetch() -> None:
+        def respond(outcome: FetchOutcome) -> None:
+            read.append(len(outcome.partitions))
+            broker.manager.settle(session, outcome)
+            outcome.release()
+
+        broker.manager.fetch(fetch_params(max_wait_ms=0), session, respond, session)
+
+    fetch()
+    fetch()
+    assert read == [1, 0], "nothing is below the high watermark, and nothing changed"
+    follow(broker, 0)
+    follow(broker, 1)
+    assert broker.partition().high_watermark == 1
+    fetch()
+    assert read == [1, 0, 1]
 
 
 def test_f37_records_that_did_not_fit_stay_to_be_read(broker: Broker, reader: Reader) -> None:
