@@ -9,7 +9,7 @@ from barnabas.base.errors import ApiError
 from barnabas.base.uuids import NULL_UUID
 from barnabas.coordinator.runtime_config import RuntimeConfig
 from barnabas.coordinator.transaction_config import TransactionConfig
-from barnabas.coordinator.transaction_coordinator import TRANSACTION_TOPIC, TransactionCoordinator
+from barnabas.coordinator.transaction_coordinator import TransactionCoordinator
 from barnabas.coordinator.transaction_state import (
     ProducerIdAndEpoch,
     TopicPartition,
@@ -20,7 +20,7 @@ from barnabas.metadata.topic_changes import TopicCreation
 from barnabas.protocol import messages
 from barnabas.protocol.control_records import parse_end_txn_marker
 from barnabas.protocol.record_batch import iter_batches, parse_records
-from barnabas.replica.produce import AppendPartition
+from barnabas.replica.produce import TRANSACTION_TOPIC, AppendPartition
 from tests.runtime_setup import OFFSETS_TOPIC, OFFSETS_TOPIC_ID, Answers
 from tests.unit.replica.broker_setup import TOPIC, TOPIC_ID, Broker, batch
 

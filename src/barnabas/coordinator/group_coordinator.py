@@ -13,13 +13,14 @@ from barnabas.base.clock import Clock
 from barnabas.base.cold_reads import ColdReads
 from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.base.hints import Final, TypeVar
+from barnabas.base.hints import TypeVar
 from barnabas.base.logger import Logger
 from barnabas.coordinator.appender import TransactionEnd
 from barnabas.coordinator.group import GroupContext
 from barnabas.coordinator.group_config import GroupConfig
 from barnabas.coordinator.group_record_codec import GroupRecordCodec
 from barnabas.coordinator.group_shard import GroupShard
+from barnabas.coordinator.internal_topic import InternalTopic
 from barnabas.coordinator.outcome import Outcome, Reply, Timers
 from barnabas.coordinator.runtime import CoordinatorRuntime, RuntimeStatistics
 from barnabas.coordinator.runtime_config import RuntimeConfig
@@ -32,8 +33,6 @@ from barnabas.timing.timer_wheel import TimerWheel
 _log = Logger(__name__)
 
 Response = TypeVar("Response")
-
-OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 
 class GroupCoordinator:
@@ -59,13 +58,12 @@ class GroupCoordinator:
         call_soon: Callable[[Callable[[], None]], None],
         cold_reads: ColdReads | None = None,
     ) -> None:
-        self._topic = topic
+        self._topic = InternalTopic(topic, controller)
         self._config_of = config_of
         self._controller = controller
         self._clock = clock
         self._entropy = entropy
         self._is_stopped = False
-        self._told_failure: str | None = None
         self._runtime = CoordinatorRuntime(
             config=config,
             codec=GroupRecordCodec(),
@@ -92,23 +90,8 @@ class GroupCoordinator:
     # Where groups are
 
     def ensure_topic(self) -> None:
-        """Make `__consumer_offsets` when it does not exist.
-
-        Raises:
-            ApiError: COORDINATOR_NOT_AVAILABLE, with the reason why it cannot be made.
-        """
-        if OFFSETS_TOPIC in self._controller.image.topics:
-            return
-        try:
-            result = self._controller.create_topics([self._topic])[0]
-        except ApiError as error:
-            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message) from None
-        if result.error not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
-            if result.message != self._told_failure:
-                # Clients ask again and again; the log need not say more than once why they get no answer.
-                self._told_failure = result.message
-                _log.error("%s cannot be created: %s %s", OFFSETS_TOPIC, result.error.name, result.message)
-            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, result.message)
+        """Make `__consumer_offsets` when it does not exist (`InternalTopic.ensure`)."""
+        self._topic.ensure()
 
     def partition_of(self, group_id: str) -> int:
         """Return the partition of `__consumer_offsets` that a group belongs to."""
@@ -120,10 +103,7 @@ class GroupCoordinator:
         Raises:
             ApiError: COORDINATOR_NOT_AVAILABLE: its partition has no leader.
         """
-        partition = self._controller.image.partition(OFFSETS_TOPIC, self._runtime.partition_of(group_id))
-        if partition is None or partition.leader < 0:
-            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        return partition.leader
+        return self._topic.leader_of(self.partition_of(group_id))
 
     # Requests
 
@@ -211,6 +191,6 @@ class GroupCoordinator:
         return self._runtime.statistics()
 
     def _follow_topic(self) -> None:
-        topic = self._controller.image.topics.get(OFFSETS_TOPIC)
+        topic = self._topic.image
         if topic is not None:
             self._runtime.topic_is(topic.topic_id, len(topic.partitions))

@@ -14,14 +14,14 @@ from barnabas.base.clock import Clock
 from barnabas.base.cold_reads import ColdReads
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING, Final, TypeVar
-from barnabas.base.logger import Logger
 from barnabas.coordinator.appender import TransactionEnd
+from barnabas.coordinator.internal_topic import InternalTopic
 from barnabas.coordinator.outcome import Outcome, Reply, Timers
 from barnabas.coordinator.record_codec import RecordCodec
 from barnabas.coordinator.runtime import CoordinatorRuntime, RuntimeStatistics
 from barnabas.coordinator.runtime_config import RuntimeConfig
 from barnabas.coordinator.transaction_config import TransactionConfig, TransactionContext
-from barnabas.coordinator.transaction_markers import OFFSETS_TOPIC, MarkerResults, MarkerWriter
+from barnabas.coordinator.transaction_markers import MarkerResults, MarkerWriter
 from barnabas.coordinator.transaction_records import RECORD_FILE
 from barnabas.coordinator.transaction_shard import TransactionShard
 from barnabas.coordinator.transaction_state import (
@@ -33,14 +33,11 @@ from barnabas.coordinator.transaction_state import (
 from barnabas.metadata.controller import Controller
 from barnabas.metadata.topic_changes import TopicCreation
 from barnabas.replica.manager import ReplicaManager
+from barnabas.replica.produce import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from barnabas.timing.timer_wheel import TimerWheel
 
 if TYPE_CHECKING:
     from barnabas.coordinator.group_coordinator import GroupCoordinator
-
-_log = Logger(__name__)
-
-TRANSACTION_TOPIC: Final = "__transaction_state"
 
 TRANSACTION_VERSION: Final = "transaction.version"
 """The feature that tells clients which protocol to follow (KIP-890)."""
@@ -77,13 +74,12 @@ class TransactionCoordinator:
         cold_reads: ColdReads | None = None,
     ) -> None:
         self._config = config
-        self._topic = topic
+        self._topic = InternalTopic(topic, controller)
         self._new_producer_id = new_producer_id
         self._groups = groups
         self._controller = controller
         self._replicas = replicas
         self._is_stopped = False
-        self._told_failure: str | None = None
         self._markers = MarkerWriter(replicas=replicas, groups=groups, exists=self._exists, clock=clock)
         self._runtime = CoordinatorRuntime(
             config=runtime_config,
@@ -116,22 +112,8 @@ class TransactionCoordinator:
     # Where transactional ids are
 
     def ensure_topic(self) -> None:
-        """Make `__transaction_state` when it does not exist.
-
-        Raises:
-            ApiError: COORDINATOR_NOT_AVAILABLE, with the reason why it cannot be made.
-        """
-        if TRANSACTION_TOPIC in self._controller.image.topics:
-            return
-        result = self._controller.create_topics([self._topic])[0]
-        if result.error not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
-            if result.message != self._told_failure:
-                # Clients ask again and again; the log need not say more than once why they get no answer.
-                self._told_failure = result.message
-                _log.error(
-                    "%s cannot be created: %s %s", TRANSACTION_TOPIC, result.error.name, result.message
-                )
-            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, result.message)
+        """Make `__transaction_state` when it does not exist (`InternalTopic.ensure`)."""
+        self._topic.ensure()
 
     def partition_of(self, transactional_id: str) -> int:
         """Return the partition of `__transaction_state` that a transactional id belongs to."""
@@ -143,11 +125,7 @@ class TransactionCoordinator:
         Raises:
             ApiError: COORDINATOR_NOT_AVAILABLE: its partition has no leader.
         """
-        number = self.partition_of(transactional_id)
-        partition = self._controller.image.partition(TRANSACTION_TOPIC, number)
-        if partition is None or partition.leader < 0:
-            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        return partition.leader
+        return self._topic.leader_of(self.partition_of(transactional_id))
 
     # Requests
 
@@ -374,7 +352,7 @@ class TransactionCoordinator:
         return self._controller.image.partition(*partition) is not None
 
     def _follow_topic(self) -> None:
-        topic = self._controller.image.topics.get(TRANSACTION_TOPIC)
+        topic = self._topic.image
         if topic is not None:
             self._runtime.topic_is(topic.topic_id, len(topic.partitions))
 

@@ -23,7 +23,7 @@ from barnabas.coordinator.transaction_changes import FIRST_WITH_EPOCH_BUMPS
 from barnabas.coordinator.transaction_state import PRODUCER_EPOCH_MAX, TopicPartition
 from barnabas.protocol.control_records import ControlType, build_end_txn_batch
 from barnabas.replica.manager import ReplicaManager
-from barnabas.replica.produce import AppendOutcome, AppendPartition
+from barnabas.replica.produce import OFFSETS_TOPIC, AppendOutcome, AppendPartition
 from barnabas.storage.producer_state import AppendOrigin
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _log = Logger(__name__)
 
-OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 MARKER_TIMEOUT_MS: Final = 30_000
 """How long a marker may wait for in-sync replicas before its partition counts as left."""

@@ -20,12 +20,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator.group_coordinator import OFFSETS_TOPIC
 from barnabas.coordinator.offset_commits import commit_transactional_offsets
 from barnabas.coordinator.transaction_state import ProducerIdAndEpoch
 from barnabas.handlers.request import RequestContext
 from barnabas.handlers.transaction_requests import TRANSACTIONS_KIP_890
 from barnabas.protocol import messages
+from barnabas.replica.produce import OFFSETS_TOPIC
 
 _FIRST_WITH_LOAD_IN_PROGRESS = 2
 _FIRST_WITH_TRANSACTION_ABORTABLE = 4

@@ -8,7 +8,10 @@ from barnabas.base.errors import ErrorCode
 from barnabas.storage.batch_validation import RecordError
 from barnabas.storage.producer_state import VerificationState
 
-INTERNAL_TOPICS = frozenset(("__consumer_offsets", "__transaction_state", "__share_group_state"))
+OFFSETS_TOPIC = "__consumer_offsets"
+TRANSACTION_TOPIC = "__transaction_state"
+
+INTERNAL_TOPICS = frozenset((OFFSETS_TOPIC, TRANSACTION_TOPIC, "__share_group_state"))
 """Topics that only the broker itself writes (Kafka refuses others with INVALID_TOPIC_EXCEPTION)."""
 
 LOG_START_UNTOLD = frozenset(

@@ -16,7 +16,7 @@ from barnabas.base.cold_reads import ColdReads
 from barnabas.base.disk import Disk, OsDisk
 from barnabas.base.entropy import Entropy, SystemEntropy
 from barnabas.base.errors import ApiError
-from barnabas.base.hints import TYPE_CHECKING, Final
+from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.logger import Logger
 from barnabas.base.region import FileSlice
 from barnabas.base.worker import Worker
@@ -40,6 +40,7 @@ from barnabas.net.local_listener import SOCKET_FILE, LocalListener
 from barnabas.net.reactor import Reactor
 from barnabas.net.tls_config import TlsConfigError
 from barnabas.replica.manager import ReplicaManager
+from barnabas.replica.produce import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from barnabas.server import component_configs as configs
 from barnabas.server.dynamic_configs import DynamicConfigs
 from barnabas.server.listeners import ListenerAddress, advertised_address, reach_warning
@@ -56,9 +57,6 @@ if TYPE_CHECKING:  # imported with the first request of a group, or of a transac
     from barnabas.coordinator.transaction_coordinator import TransactionCoordinator
 
 _log = Logger(__name__)
-
-OFFSETS_TOPIC: Final = "__consumer_offsets"
-TRANSACTION_TOPIC: Final = "__transaction_state"
 
 STOP_DEADLINE_MS = 5_000
 """How long a stop waits for requests in hand; what is parked is answered at once."""

@@ -14,7 +14,7 @@ from barnabas.base.dataclass import replace
 from barnabas.base.entropy import Entropy
 from barnabas.base.hints import Any, Final
 from barnabas.coordinator.group_config import GroupConfig
-from barnabas.coordinator.group_coordinator import OFFSETS_TOPIC, GroupCoordinator
+from barnabas.coordinator.group_coordinator import GroupCoordinator
 from barnabas.coordinator.runtime_config import RuntimeConfig
 from barnabas.metadata.config_definitions import GROUP
 from barnabas.metadata.controller import Controller
@@ -22,6 +22,7 @@ from barnabas.metadata.image import ConfigResourceType, MetadataDelta, MetadataI
 from barnabas.metadata.topic_changes import TopicCreation
 from barnabas.protocol.compression import Codec
 from barnabas.replica.manager import ReplicaManager
+from barnabas.replica.produce import OFFSETS_TOPIC
 from barnabas.server.settings import Settings
 from barnabas.timing.timer_wheel import TimerWheel
 

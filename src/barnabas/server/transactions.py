@@ -13,10 +13,11 @@ from barnabas.base.cold_reads import ColdReads
 from barnabas.coordinator.group_coordinator import GroupCoordinator
 from barnabas.coordinator.runtime_config import RuntimeConfig
 from barnabas.coordinator.transaction_config import TransactionConfig
-from barnabas.coordinator.transaction_coordinator import TRANSACTION_TOPIC, TransactionCoordinator
+from barnabas.coordinator.transaction_coordinator import TransactionCoordinator
 from barnabas.metadata.controller import Controller
 from barnabas.metadata.topic_changes import TopicCreation
 from barnabas.replica.manager import ReplicaManager
+from barnabas.replica.produce import TRANSACTION_TOPIC
 from barnabas.server.settings import Settings
 from barnabas.timing.timer_wheel import TimerWheel
 

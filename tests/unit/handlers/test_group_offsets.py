@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator.group_coordinator import OFFSETS_TOPIC
 from barnabas.handlers.routes import ROUTES
 from barnabas.handlers.services import Services
 from barnabas.metadata.topic_changes import TopicCreationResult
 from barnabas.protocol import messages as m
 from barnabas.protocol.api_keys import ApiKey
+from barnabas.replica.produce import OFFSETS_TOPIC
 from tests.unit.handlers.administered import administered
 from tests.unit.handlers.conftest import Peer
 
@@ -79,14 +79,16 @@ def test_a_topic_that_cannot_be_made_is_told_with_the_reason_and_logged_once(
     assert caplog.text.count("too many") == 1
 
 
+@pytest.mark.parametrize("key_type", [0, 1], ids=["group", "transaction"])
 def test_a_disk_that_fails_under_the_topic_is_no_coordinator(
-    peer: Peer, services: Services, monkeypatch: pytest.MonkeyPatch
+    key_type: int, peer: Peer, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(creations: Any) -> list[TopicCreationResult]:
         raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "disk")
 
     monkeypatch.setattr(services.controller, "create_topics", fail)
-    (found,) = peer.send(m.FindCoordinatorRequest(coordinator_keys=["g"]), 4).coordinators
+    asked = m.FindCoordinatorRequest(coordinator_keys=["g"], key_type=key_type)
+    (found,) = peer.send(asked, 4).coordinators
     assert (found.error_code, found.error_message) == (15, "disk")
 
 

@@ -10,13 +10,13 @@ import pytest
 
 from barnabas.base.dataclass import replace
 from barnabas.base.errors import ErrorCode
-from barnabas.coordinator.group_coordinator import OFFSETS_TOPIC
 from barnabas.handlers.explain_fetch import ExplainedBroker, explain
 from barnabas.handlers.explain_transactions import holder_among
 from barnabas.handlers.fetch_question import FetchQuestion
 from barnabas.handlers.services import Services
 from barnabas.handlers.transaction_statistics import transaction_statistics
 from barnabas.protocol import messages as m
+from barnabas.replica.produce import OFFSETS_TOPIC
 from tests.unit.handlers.administered import administered
 from tests.unit.handlers.conftest import Peer
 from tests.unit.replica.broker_setup import batch
