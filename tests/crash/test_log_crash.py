@@ -19,7 +19,8 @@ from barnabas.storage import durable_logs
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_manager import LogManager, LogManagerError
+from barnabas.storage.log_loading import LogManagerError
+from barnabas.storage.log_manager import LogManager
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, batch
 
 CI_SEEDS = 50
@@ -130,9 +131,9 @@ class Machine:
             self.model.start = max(self.model.start, target)
             log.delete_records(target, log.log_end_offset)
         elif action == 21:
-            manager.checkpoint_recovery_points()
+            manager.checkpoints.write_recovery_points()
         elif action == 22:
-            manager.checkpoint_log_starts()
+            manager.checkpoints.write_log_starts()
         else:
             manager.handle_timer(self.clock.monotonic_ms())
         if not log.directory.online:

@@ -131,7 +131,9 @@ def test_groups_are_loaded_behind_a_start_without_being_asked_for(tmp_path: Path
         commit(first, "g", 5)
     with Running(tmp_path) as second:
         deadline = time.monotonic() + DEADLINE_S
-        while second.broker._groups is None or not list(second.broker._groups.active_shards()):
+        while second.broker.coordinators.groups is None or not list(
+            second.broker.coordinators.groups.active_shards()
+        ):
             assert time.monotonic() < deadline
             time.sleep(0.01)
 
@@ -139,7 +141,7 @@ def test_groups_are_loaded_behind_a_start_without_being_asked_for(tmp_path: Path
 def test_a_broker_without_groups_does_not_load_their_code(tmp_path: Path) -> None:
     with Running(tmp_path) as running:
         running.create(TOPIC)
-        assert running.broker._groups is None
+        assert running.broker.coordinators.groups is None
 
 
 def test_a_stop_answers_who_waits_in_a_group(tmp_path: Path) -> None:
@@ -147,7 +149,10 @@ def test_a_stop_answers_who_waits_in_a_group(tmp_path: Path) -> None:
         find(running, "g")
         peer = Peer(running.port)
         peer.send(join(), 3)
-        while not running.broker._groups or not running.broker._groups.statistics().timers:
+        while (
+            not running.broker.coordinators.groups
+            or not running.broker.coordinators.groups.statistics().timers
+        ):
             time.sleep(0.01)
         began = time.monotonic()
         running.broker.stop()

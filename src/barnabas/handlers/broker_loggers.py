@@ -58,6 +58,7 @@ MODULES: Final = (
     "barnabas.storage.directory_checkpoints",
     "barnabas.storage.durable_logs",
     "barnabas.storage.flush_scheduler",
+    "barnabas.storage.log_loading",
     "barnabas.storage.log_manager",
     "barnabas.storage.producer_state",
     "barnabas.storage.recovery",

@@ -16,7 +16,6 @@ from barnabas.base.cold_reads import ColdReads
 from barnabas.base.disk import Disk, OsDisk
 from barnabas.base.entropy import Entropy, SystemEntropy
 from barnabas.base.errors import ApiError
-from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.logger import Logger
 from barnabas.base.region import FileSlice
 from barnabas.base.worker import Worker
@@ -40,21 +39,18 @@ from barnabas.net.local_listener import SOCKET_FILE, LocalListener
 from barnabas.net.reactor import Reactor
 from barnabas.net.tls_config import TlsConfigError
 from barnabas.replica.manager import ReplicaManager
-from barnabas.replica.produce import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from barnabas.server import component_configs as configs
+from barnabas.server.coordinators import Coordinators
 from barnabas.server.dynamic_configs import DynamicConfigs
 from barnabas.server.listeners import ListenerAddress, advertised_address, reach_warning
 from barnabas.server.settings import Settings
 from barnabas.server.slice_errors import SliceErrors
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.log_manager import LogManager, LogManagerError
+from barnabas.storage.log_loading import LogManagerError
+from barnabas.storage.log_manager import LogManager
 from barnabas.storage.segment_check import UnsupportedLogError
 from barnabas.timing.timer_wheel import TimerWheel
-
-if TYPE_CHECKING:  # imported with the first request of a group, or of a transaction
-    from barnabas.coordinator.group_coordinator import GroupCoordinator
-    from barnabas.coordinator.transaction_coordinator import TransactionCoordinator
 
 _log = Logger(__name__)
 
@@ -113,8 +109,7 @@ class Broker:
         self._log_configs: LogConfigs
         self._controller: Controller
         self._replicas: ReplicaManager
-        self._groups: GroupCoordinator | None = None
-        self._transactions: TransactionCoordinator | None = None
+        self.coordinators: Coordinators | None = None
 
     def _make_cold_reads(self) -> ColdReads | None:
         threads = self._settings.integer("cold.read.threads")
@@ -205,25 +200,7 @@ class Broker:
         told = self._advertise()
         formatted = self._open_directories(metadata_dir)
         self._directory_ids = formatted.directory_ids
-        self._controller = Controller(
-            log=MetadataLog(
-                directory=self._metadata_directory(metadata_dir),
-                node_id=settings.node_id,
-                clock=self._clock,
-                entropy=self._entropy,
-                config=configs.metadata_log_config(settings),
-            ),
-            node=NodeIdentity(
-                node_id=settings.node_id,
-                endpoints=tuple(told.values()),
-                controller_endpoint=configs.controller_endpoint(settings),
-                log_dirs=tuple(formatted.directory_ids.values()),
-                rack=settings.text("broker.rack"),
-                static_configs=settings.static_values,
-            ),
-            clock=self._clock,
-            entropy=self._entropy,
-        )
+        self._controller = self._make_controller(metadata_dir, formatted, told)
         self._log_configs = LogConfigs(self._controller.broker_configs)
         self._controller.start(read_bootstrap_checkpoint(self._disk, metadata_dir))
         self._logs.start(progress)
@@ -250,6 +227,18 @@ class Broker:
         )
         self._dynamic.start()
         self._controller.subscribe(self._metadata_changed)
+        coordinators = self.coordinators = Coordinators(
+            settings,
+            current_settings=self._dynamic.current,
+            services=lambda: self._dispatcher.services,
+            controller=self._controller,
+            replicas=self._replicas,
+            reactor=self._reactor,
+            clock=self._clock,
+            entropy=self._entropy,
+            wheel=self._wheel,
+            cold_reads=self._cold_reads,
+        )
         self._dispatcher.services = Services(
             cluster_id=formatted.cluster_id,
             node_id=settings.node_id,
@@ -267,64 +256,39 @@ class Broker:
             advertised_apis={key: route.advertised for key, route in ROUTES.items()},
             advertised=told,
             request_log=self._request_log,
-            make_groups=self._make_groups,
-            make_transactions=self._make_transactions,
+            make_groups=coordinators.make_groups,
+            make_transactions=coordinators.make_transactions,
         )
-        self._reactor.add_stopping_hook(self._stop_coordinators)
-        self._reactor.add_stopping_hook(self._logs.checkpoints.stop)
+        self._reactor.add_stopping_hook(coordinators.stop)
+        self._reactor.add_stopping_hook(self._logs.checkpoints.writes.stop)
         self._reactor.add_stopping_hook(self._replicas.shutdown)
         self._listen_locally()
         self._schedule_chores()
-        if OFFSETS_TOPIC in self._controller.image.topics:
-            self._reactor.call_soon(self._load_groups)
-        if TRANSACTION_TOPIC in self._controller.image.topics:
-            self._reactor.call_soon(self._load_transactions)
+        coordinators.load_soon()
 
-    def _make_groups(self) -> GroupCoordinator:
-        from barnabas.server.groups import make_group_coordinator  # noqa: PLC0415
-
-        self._groups = make_group_coordinator(
-            self._settings,
-            current_settings=self._dynamic.current,
-            controller=self._controller,
-            replicas=self._replicas,
+    def _make_controller(
+        self, metadata_dir: str, formatted: LogDirs, told: dict[str, Endpoint]
+    ) -> Controller:
+        settings = self._settings
+        return Controller(
+            log=MetadataLog(
+                directory=self._metadata_directory(metadata_dir),
+                node_id=settings.node_id,
+                clock=self._clock,
+                entropy=self._entropy,
+                config=configs.metadata_log_config(settings),
+            ),
+            node=NodeIdentity(
+                node_id=settings.node_id,
+                endpoints=tuple(told.values()),
+                controller_endpoint=configs.controller_endpoint(settings),
+                log_dirs=tuple(formatted.directory_ids.values()),
+                rack=settings.text("broker.rack"),
+                static_configs=settings.static_values,
+            ),
             clock=self._clock,
             entropy=self._entropy,
-            wheel=self._wheel,
-            call_soon=self._reactor.call_soon,
-            cold_reads=self._cold_reads,
         )
-        return self._groups
-
-    def _load_groups(self) -> None:
-        self._dispatcher.services.groups.load_all()
-
-    def _make_transactions(self) -> TransactionCoordinator:
-        from barnabas.server.transactions import make_transaction_coordinator  # noqa: PLC0415
-
-        services = self._dispatcher.services
-        self._transactions = make_transaction_coordinator(
-            self._settings,
-            new_producer_id=services.producer_ids.next_id,
-            groups=lambda: services.groups,
-            controller=self._controller,
-            replicas=self._replicas,
-            clock=self._clock,
-            wheel=self._wheel,
-            call_soon=self._reactor.call_soon,
-            cold_reads=self._cold_reads,
-        )
-        return self._transactions
-
-    def _load_transactions(self) -> None:
-        self._dispatcher.services.transactions.load_all()
-
-    def _stop_coordinators(self) -> None:
-        # Transactions first: what they decide would still be written to groups.
-        if self._transactions is not None:
-            self._transactions.stop()
-        if self._groups is not None:
-            self._groups.stop()
 
     def _listen_locally(self) -> None:
         """Let tools on this machine ask; a broker that they cannot ask serves its clients all the same."""
@@ -391,10 +355,8 @@ class Broker:
         self._dynamic.changed(delta, self._reactor.call_soon)
         if delta.partitions_changed:
             self._tell_directories(delta.partitions_changed)
-        if self._groups is not None:
-            self._groups.metadata_changed(delta)
-        if self._transactions is not None:
-            self._transactions.metadata_changed()
+        if self.coordinators is not None:
+            self.coordinators.metadata_changed(delta)
 
     def _tell_directories(self, partitions: Iterable[tuple[bytes, int]]) -> None:
         placed = dict(self._placed(partitions)) if len(self._directory_ids) > 1 else {}
@@ -415,10 +377,8 @@ class Broker:
 
     def _directory_failed(self, directory: LogDirectory) -> None:
         self._replicas.log_directory_failed(directory)
-        if self._groups is not None:
-            self._groups.partitions_changed()
-        if self._transactions is not None:
-            self._transactions.partitions_changed()
+        if self.coordinators is not None:  # a disk may fail while the broker starts
+            self.coordinators.partitions_changed()
 
     # Chores --------------------------------------------------------------------------------------
 

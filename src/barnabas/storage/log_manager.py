@@ -3,8 +3,7 @@
 A directory is locked, its clean-stop marker is taken away, its checkpoints are read, and every partition
 in it is opened; a directory that fails goes offline and the others go on. Chores (checkpoints, retention,
 unlinking, flushing rolled segments) run from `handle_timer`, so that a test scripts the clock; syncs go
-through an injected `run_blocking`, so that they may run on a helper thread. `__cluster_metadata-0` belongs
-to the metadata layer and is passed over.
+through an injected `run_blocking`, so that they may run on a helper thread.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,30 +14,22 @@ from barnabas.base.disk import Disk, DiskFile
 from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.logger import Logger
-from barnabas.storage import checkpoints, directory_checkpoints, durable_logs, retention
-from barnabas.storage.checkpoint_writes import CheckpointWrites
+from barnabas.storage import directory_checkpoints, durable_logs, retention
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.flush_scheduler import FlushScheduler, RunBlocking, run_inline
 from barnabas.storage.log import Log
+from barnabas.storage.log_checkpoints import LogCheckpoints
 from barnabas.storage.log_config import INT64_MAX, LogConfig
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.partition_directory import (
-    DELETE_SUFFIX,
-    FUTURE_SUFFIX,
-    STRAY_SUFFIX,
-    delete_name,
-    parse_name,
-    stray_name,
-)
+from barnabas.storage.log_loading import LoadedDirectory, LogManagerError, LogOpening, load_directory
+from barnabas.storage.partition_directory import delete_name, stray_name
 from barnabas.storage.recovery import PRODUCER_ID_EXPIRATION_MS, Progress, open_log
 from barnabas.storage.segment_cache import SegmentCache
-from barnabas.storage.segment_check import UnsupportedLogError
 
 log = Logger(__name__)
 
 LOCK_FILE = ".lock"
-METADATA_PARTITION = TopicPartition("__cluster_metadata", 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +46,6 @@ class LogManagerConfig:
     sealed_files_max: int = 512
 
 
-class LogManagerError(Exception):
-    """The log directories cannot be used: locked by another process, or none is left."""
-
-
 class LogManager:
     """The logs of a broker.
 
@@ -73,7 +60,7 @@ class LogManager:
         config: replaced when the broker's configs change.
         logs: the open logs, by (topic, partition); not to be changed.
         unopened: logs on disk that could not be opened, with the reason; they are left as they are.
-        watermarks: writes high watermarks; to be told when the broker stops.
+        checkpoints: what is written of all logs every so often; its `writes` are to be told of a stop.
     """
 
     def __init__(
@@ -95,17 +82,15 @@ class LogManager:
         self.config = config or LogManagerConfig()
         self._on_directory_failure = on_directory_failure
         self._flushes = FlushScheduler(run_blocking)
-        self.checkpoints = CheckpointWrites(run_blocking)
         self.directories = [LogDirectory(disk, path, self._directory_failed) for path in directories]
         self.logs: dict[TopicPartition, Log] = {}
+        self.checkpoints = LogCheckpoints(self.directories, self.logs, run_blocking)
         self.high_watermarks: dict[tuple[str, int], int] = {}
         # By path; open from the start on, so that a volume's sync tells all errors.
         self._locks: dict[str, DiskFile] = {}
         self._cache = SegmentCache(self.config.sealed_index_bytes_max, self.config.sealed_files_max)
         self._deletions = PendingDeletions(disk)
         self.unopened: dict[TopicPartition, str] = {}
-        # What the checkpoints say of unopened logs, to say it again.
-        self._unopened_starts: dict[str, dict[TopicPartition, int | None]] = {p: {} for p in directories}
         self._stale: set[TopicPartition] = set()  # on disk in a checkpoint, but their logs are gone
         self._started = False
         now_ms = clock.monotonic_ms()
@@ -173,66 +158,36 @@ class LogManager:
         self._started = True
 
     def _load(self, directory: LogDirectory, progress: Progress | None) -> None:
-        disk, root = self._disk, directory.path
-        clean = directory_checkpoints.take_clean_marker(directory)
-        recovery_points = directory_checkpoints.read(directory, checkpoints.RECOVERY_POINT_FILE)
-        starts = directory_checkpoints.read(directory, checkpoints.LOG_START_OFFSET_FILE)
-        high_watermarks = directory_checkpoints.read(directory, checkpoints.HIGH_WATERMARK_FILE)
-        lowered = False
-        topic, config = "", self._config_for("")
-        for name in disk.list_dir(root):
-            key = parse_name(name)
-            if key is None:
-                self._pass_over(directory, name)
-            if key is None or key == METADATA_PARTITION:
-                continue
-            try:
-                names = disk.list_dir(f"{root}/{name}")
-            except NotADirectoryError:
-                continue
-            if key.topic != topic:
-                topic, config = key.topic, self._config_for(key.topic)
-            if key in self.logs:
-                raise LogManagerError(f"{key} lies in {root} and in {self.logs[key].directory.path}")
-            try:
-                opened = open_log(
-                    directory=directory, path=f"{root}/{name}", topic=key.topic, partition=key.partition,
-                    config=config, clock=self._clock, cache=self._cache, deletions=self._deletions,
-                    random_below=self._entropy.random_below, clean=clean, names=names,
-                    recovery_point=recovery_points.get(key, 0), log_start_offset=starts.get(key, 0),
-                    producer_expiration_ms=self.config.producer_id_expiration_ms, progress=progress,
-                ).log  # fmt: skip
-            except UnsupportedLogError as error:
-                # Its partition answers KAFKA_STORAGE_ERROR; it is left as it is, and the others go on.
-                log.error("%s is not opened: %s", key, error)
-                self.unopened[key] = str(error)
-                self._unopened_starts[root][key] = starts.get(key)
-                continue
-            self._add(key, opened)
-            lowered = lowered or opened.recovery_point < recovery_points.get(key, 0)
-            if key in high_watermarks:
-                self.high_watermarks[key] = high_watermarks[key]
-        if lowered:
+        loaded = LoadedDirectory()
+        try:
+            load_directory(directory, loaded, self._opening(), self.logs, progress)
+        finally:
+            for key, opened in loaded.logs.items():
+                self._add(key, opened)
+        self.unopened.update(loaded.unopened)
+        self.checkpoints.unopened_starts[directory.path] = loaded.unopened_starts
+        self.high_watermarks.update(loaded.high_watermarks)
+        if loaded.recovery_points_lowered:
             # What was cut off is appended anew, unsynced: the next start must not trust it.
-            points = self._recovery_points(directory)
-            self.checkpoints.write_now(directory, checkpoints.RECOVERY_POINT_FILE, points)
-        for key in {*recovery_points, *starts, *high_watermarks}:
-            if key not in self.logs and key not in self.unopened:
-                self._stale.add(key)
+            self.checkpoints.write_recovery_points_now(directory)
+        self._stale.update(
+            key for key in loaded.checkpointed if key not in self.logs and key not in self.unopened
+        )
 
-    def _pass_over(self, directory: LogDirectory, name: str) -> None:
-        path = f"{directory.path}/{name}"
-        if not self._disk.is_dir(path):
-            return
-        if name.endswith(DELETE_SUFFIX):
-            self._deletions.add(path, self._clock.monotonic_ms())
-        elif not name.endswith((STRAY_SUFFIX, FUTURE_SUFFIX)):
-            log.warning("%s is no partition and is left alone; Apache Kafka would not start on it", path)
+    def _opening(self) -> LogOpening:
+        return LogOpening(
+            config_for=self._config_for,
+            clock=self._clock,
+            cache=self._cache,
+            deletions=self._deletions,
+            random_below=self._entropy.random_below,
+            producer_expiration_ms=self.config.producer_id_expiration_ms,
+        )
 
     def _add(self, key: TopicPartition, opened: Log) -> None:
         self.logs[key] = opened
         opened.directory.log_count += 1
-        opened.durability.on_lowered = lambda: self._recovery_point_lowered(opened)
+        opened.durability.on_lowered = lambda: self.checkpoints.recovery_point_lowered(opened)
 
     # Logs --------------------------------------------------------------------------------------
 
@@ -289,7 +244,7 @@ class LogManager:
         if key in self._stale:
             for directory in self.directories:
                 if directory.online:
-                    self._write_now(directory, self.high_watermarks)
+                    self.checkpoints.write_all_now(directory, self.high_watermarks)
             self._stale.clear()
 
     def delete(self, topic: str, partition: int) -> None:
@@ -327,9 +282,13 @@ class LogManager:
         gone.move_directory(f"{gone.directory.path}/{name}")
         gone.abandon()
 
+    def checkpoint_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
+        """Have high watermarks written, each into its log's directory; a failure takes that offline."""
+        self.checkpoints.write_high_watermarks(high_watermarks)
+
     def logs_of(self, directory: LogDirectory) -> dict[TopicPartition, Log]:
         """Return the logs of one directory."""
-        return {key: known for key, known in self.logs.items() if known.directory is directory}
+        return self.checkpoints.logs_of(directory)
 
     def _logs_by_directory(self) -> list[tuple[LogDirectory, list[Log]]]:
         held: dict[str, list[Log]] = {directory.path: [] for directory in self.directories}
@@ -348,51 +307,6 @@ class LogManager:
             del self.logs[key]
         directory.log_count = 0
 
-    # Checkpoints -------------------------------------------------------------------------------
-
-    def checkpoint_recovery_points(self) -> None:
-        """Have recovery points, and leader epochs that changed, of every directory written."""
-        self._each_directory(self._recovery_points, checkpoints.RECOVERY_POINT_FILE)
-
-    def checkpoint_log_starts(self) -> None:
-        """Have the log start offsets written that the segments alone do not tell."""
-        self._each_directory(self._log_starts, checkpoints.LOG_START_OFFSET_FILE)
-
-    def checkpoint_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
-        """Have high watermarks written, each into its log's directory; a failure takes that offline."""
-        of = directory_checkpoints.high_watermarks
-        self._each_directory(lambda d: of(self.logs_of(d), high_watermarks), checkpoints.HIGH_WATERMARK_FILE)
-
-    def _each_directory(self, of: Callable[[LogDirectory], dict[TopicPartition, int]], name: str) -> None:
-        for directory in self.directories:
-            if directory.online:
-                try:
-                    self.checkpoints.write_later(directory, name, of(directory))
-                except OSError as error:
-                    directory.failed(error, f"writing {name}")
-
-    def _recovery_points(self, directory: LogDirectory) -> dict[TopicPartition, int]:
-        return directory_checkpoints.recovery_points(directory, self.logs_of(directory))
-
-    def _log_starts(self, directory: LogDirectory) -> dict[TopicPartition, int]:
-        unopened = self._unopened_starts[directory.path]
-        return directory_checkpoints.log_starts(self.logs_of(directory), unopened)
-
-    def _write_now(self, directory: LogDirectory, marks: Mapping[tuple[str, int], int] | None) -> None:
-        write = self.checkpoints.write_now
-        write(directory, checkpoints.RECOVERY_POINT_FILE, self._recovery_points(directory))
-        write(directory, checkpoints.LOG_START_OFFSET_FILE, self._log_starts(directory))
-        if marks is not None:
-            known = directory_checkpoints.high_watermarks(self.logs_of(directory), marks)
-            write(directory, checkpoints.HIGH_WATERMARK_FILE, known)
-
-    def _recovery_point_lowered(self, changed: Log) -> None:
-        at, name = changed.directory, checkpoints.RECOVERY_POINT_FILE
-        try:
-            self.checkpoints.write_now(at, name, self._recovery_points(at))
-        except OSError as error:
-            raise at.failed(error, f"writing {name}") from error
-
     # Chores ------------------------------------------------------------------------------------
 
     def next_deadline_ms(self) -> int:
@@ -405,8 +319,8 @@ class LogManager:
         """Do the chores due at monotonic `now_ms`. I/O errors take directories offline and are not raised."""
         self._deletions.run(now_ms)
         run: dict[str, Callable[[], object]] = {
-            "recovery_points": self.checkpoint_recovery_points,
-            "log_starts": self.checkpoint_log_starts,
+            "recovery_points": self.checkpoints.write_recovery_points,
+            "log_starts": self.checkpoints.write_log_starts,
             "retention": self.delete_expired_segments,
             "producers": self._expire_producers,
             "flush": lambda: self._flushes.flush_due(self.logs, now_ms),
@@ -461,9 +375,9 @@ class LogManager:
             clean = durable_logs.close_logs(directory, logs, volume, lambda: self._out_of_time(deadline_ms))
             if directory.online:
                 try:
-                    self._write_now(directory, high_watermarks)
+                    self.checkpoints.write_all_now(directory, high_watermarks)
                     # A marker would say that what was never opened can be trusted.
-                    clean = clean and not self._unopened_starts[directory.path]
+                    clean = clean and not self.checkpoints.unopened_starts[directory.path]
                     if clean:
                         directory_checkpoints.write_clean_marker(directory, broker_epoch)
                 except OSError as error:

@@ -127,5 +127,5 @@ def test_checkpoints_of_many_changed_logs_sync_no_leader_epochs() -> None:
     machine = Machine()
     manager = machine.start()
     machine.fill(manager, MANY, batches=1)
-    manager.checkpoint_recovery_points()
+    manager.checkpoints.write_recovery_points()
     assert machine.counts["sync"] == 1

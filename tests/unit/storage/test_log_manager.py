@@ -10,7 +10,8 @@ from barnabas.sim.disk import MemoryDisk
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.log_manager import LogManager, LogManagerError
+from barnabas.storage.log_loading import LogManagerError
+from barnabas.storage.log_manager import LogManager
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, batch
 
 SIZE = len(batch())
@@ -111,7 +112,7 @@ def test_a_deleted_log_frees_its_name_at_once_and_its_bytes_later() -> None:
     log = machine.log(manager, batches=7)
     data = log.read(0, log.log_end_offset_metadata, 10)
     assert data.records is not None
-    manager.checkpoint_recovery_points()
+    manager.checkpoints.write_recovery_points()
     manager.delete("t", 0)
     manager.delete("t", 0)
     assert manager.get("t", 0) is None
@@ -283,7 +284,7 @@ def test_a_recovery_point_that_a_crash_lowered_is_written_before_anything_is_app
     manager = machine.start()
     log = machine.log(manager, batches=2)
     manager.flush()
-    manager.checkpoint_recovery_points()
+    manager.checkpoints.write_recovery_points()
     assert machine.text("/a/recovery-point-offset-checkpoint").endswith("t 0 2\n")
     path = f"{log.path}/00000000000000000000.log"
     manager.release()
