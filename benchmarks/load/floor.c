@@ -29,11 +29,19 @@ typedef struct {
 
 static int epoll_fd, file_fd = -1;
 
+static void close_connection(Connection *c) {
+    close(c->fd);
+    c->fd = -1; /* not freed: an event of the same turn may still name it */
+}
+
 static void send_slice(Connection *c) {
     while (c->offset < c->end) {
         ssize_t n = sendfile(c->fd, file_fd, &c->offset, (size_t)(c->end - c->offset));
         if (n < 0 && errno == EAGAIN) break;
-        if (n <= 0) break;
+        if (n <= 0) { /* the client left, or the file is shorter than what it asked for */
+            close_connection(c);
+            return;
+        }
     }
     struct epoll_event e = {.events = c->offset < c->end ? EPOLLOUT : EPOLLIN, .data.ptr = c};
     epoll_ctl(epoll_fd, EPOLL_CTL_MOD, c->fd, &e);
@@ -86,7 +94,7 @@ int main(int argc, char **argv) {
                 continue;
             }
             if (recv(c->fd, buffer, sizeof buffer, 0) <= 0) {
-                close(c->fd);
+                close_connection(c);
                 continue;
             }
             int of_file = file_fd >= 0;
@@ -97,7 +105,7 @@ int main(int argc, char **argv) {
                 if (!of_file && answer_bytes > sizeof buffer) return 1;
             }
             if (!of_file) {
-                if (send(c->fd, answer, answer_bytes + 4, MSG_NOSIGNAL) < 0) close(c->fd);
+                if (send(c->fd, answer, answer_bytes + 4, MSG_NOSIGNAL) < 0) close_connection(c);
             } else {
                 send(c->fd, answer, 4, MSG_MORE | MSG_NOSIGNAL);
                 c->offset = 0;
