@@ -33,8 +33,10 @@ from barnabas.net.contracts import ConnectionHandler, ConnectionLoop, Part, Tran
 from barnabas.net.frame_reader import LENGTH_BYTES, FrameReader, split_frames
 from barnabas.net.listener_traffic import ListenerTraffic
 from barnabas.net.output import (
+    BULK_TURN_BYTES,
     COPY_ALL,
     JOIN_BYTES_MAX,
+    SHARED_TURN_BYTES,
     Buffer,
     OutputQueue,
     Progress,
@@ -53,6 +55,9 @@ CORKED_PARTS_MAX = 128
 
 LINGER_READS_MAX = 16
 """Reads of what a peer still sent, before its connection is closed in good order."""
+
+SMALL_ANSWERS_MS = 1000
+"""For so long after a small answer whoever gets large ones leaves more turns to others."""
 
 READ_INTEREST = EPOLLIN | EPOLLRDHUP
 
@@ -620,7 +625,8 @@ class Connection:
             self._output_failed(error)
             return
         self.bytes_sent += sent
-        self.active_ms = self._loop.now_ms
+        loop = self._loop
+        self.active_ms = loop.small_answer_ms = loop.now_ms
         if sent < len(data):
             traffic.output.partial_sends += 1
             self._queue([memoryview(data)[sent:]])
@@ -685,10 +691,12 @@ class Connection:
 
     def _flush(self, output: OutputQueue) -> Progress:
         """Send what goes now; the queue is gone when it is empty."""
-        if self._loop.now_ms - self.active_ms > WARM_MS_MAX:
+        loop = self._loop
+        if loop.now_ms - self.active_ms > WARM_MS_MAX:
             output.doubt()
+        is_shared = loop.now_ms - loop.small_answer_ms <= SMALL_ANSWERS_MS
         try:
-            progress, sent = output.flush()
+            progress, sent = output.flush(SHARED_TURN_BYTES if is_shared else BULK_TURN_BYTES)
         except (SliceError, SliceCutError) as error:
             self._slice_failed(error)
             return Progress.DONE
@@ -697,7 +705,7 @@ class Connection:
             return Progress.DONE
         if sent:
             self.bytes_sent += sent
-            self.active_ms = self._loop.now_ms
+            self.active_ms = loop.now_ms
         if progress is Progress.DONE:
             self._output = None
             if self._sent is not None:

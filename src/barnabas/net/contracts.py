@@ -122,6 +122,8 @@ class ConnectionLoop(Protocol):
     """What a connection asks of its loop."""
 
     now_ms: int
+    small_answer_ms: int
+    """When a small answer last went out on any connection."""
     receive_buffer: bytearray
     receive_view: memoryview
     frame_memory: "FrameMemory"

@@ -24,9 +24,12 @@ from barnabas.net.contracts import Part, Transport
 
 Buffer = bytes | bytearray | memoryview
 
-SEND_BYTES_PER_TURN_MAX = 256 * 1024
-"""What one connection may send before the others have their turn: 0.1 to 0.2 ms. With 1 MiB the p99 of a
-small fetch beside a bulk reader was twice that alone, with this it is the same, at no cost to the reader."""
+SHARED_TURN_BYTES = 256 * 1024
+"""What one connection may send before the others have their turn, 0.1 to 0.2 ms, while small answers go out.
+With 1 MiB the p99 of a small fetch beside a bulk reader was twice that alone, with this it is the same."""
+
+BULK_TURN_BYTES = 1024 * 1024
+"""The same while nobody waits for small answers: a sendfile costs less the longer it is, a fifth here."""
 
 JOIN_BYTES_MAX = 64 * 1024
 """Up to this size parts are joined and sent by one call; joining 128 KiB costs four times a sendmsg."""
@@ -194,8 +197,11 @@ class OutputQueue:
         """Ask again what is in memory: what was found there a while ago may be gone."""
         self._warm_end = 0
 
-    def flush(self) -> tuple[Progress, int]:
+    def flush(self, share_bytes: int) -> tuple[Progress, int]:
         """Send until done, blocked, cold, or the turn's share is used up; return that and the bytes sent.
+
+        Args:
+            share_bytes: of this turn; at least so much is sent if the socket takes it, and not much more.
 
         Raises:
             OSError: the peer is gone.
@@ -207,14 +213,14 @@ class OutputQueue:
         parts = self._parts
         sent_bytes = 0
         while parts:
-            if sent_bytes >= SEND_BYTES_PER_TURN_MAX:
+            if sent_bytes >= share_bytes:
                 return Progress.YIELDED, sent_bytes
             part = parts[0]
             try:
                 if part.__class__ is not FileSlice:
-                    wanted, sent = self._send_heap()
+                    wanted, sent = self._send_heap(share_bytes)
                 elif part.length >= self._zero_copy_min_bytes:
-                    wanted, sent = self._send_file(part)
+                    wanted, sent = self._send_file(part, share_bytes)
                 else:
                     wanted, sent = self._send_staged(part)
             except BlockingIOError:
@@ -232,7 +238,7 @@ class OutputQueue:
             self._transport.cork(False)
         return Progress.DONE, sent_bytes
 
-    def _send_heap(self) -> tuple[int, int]:
+    def _send_heap(self, share_bytes: int) -> tuple[int, int]:
         """Send the heap parts at the head; return the bytes offered and the bytes taken."""
         gathered: list[Buffer] = []
         wanted = 0
@@ -241,7 +247,7 @@ class OutputQueue:
             if isinstance(part, FileSlice):
                 more = True
                 break
-            if len(gathered) == _GATHER_PARTS_MAX or wanted >= SEND_BYTES_PER_TURN_MAX:
+            if len(gathered) == _GATHER_PARTS_MAX or wanted >= share_bytes:
                 break
             piece = part if gathered or not self._offset else memoryview(part)[self._offset :]
             gathered.append(piece)
@@ -251,10 +257,10 @@ class OutputQueue:
             gathered = [b"".join(gathered)]
         return wanted, self._transport.send_parts(gathered, more)
 
-    def _send_file(self, part: FileSlice) -> tuple[int, int]:
+    def _send_file(self, part: FileSlice, share_bytes: int) -> tuple[int, int]:
         """Send from the page cache; return the bytes wanted, 0 when they are not there, and those taken."""
         offset = self._offset
-        wanted = min(part.length - offset, SEND_BYTES_PER_TURN_MAX)
+        wanted = min(part.length - offset, share_bytes)
         if self._cold_reads is not None:
             if self._warm_end > offset:
                 wanted = min(wanted, self._warm_end - offset)

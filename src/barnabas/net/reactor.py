@@ -47,6 +47,7 @@ class Reactor:
 
     Attributes:
         now_ms: the monotonic clock at the start of this turn, for whoever needs no better.
+        small_answer_ms: `now_ms` when a small answer last went out; large ones then take smaller turns.
         cold_reads: who brings cold slices into memory (F44), set before the loop runs; None: nobody.
     """
 
@@ -68,6 +69,7 @@ class Reactor:
         self._timers = timers
         self._on_slice_error = on_slice_error
         self.now_ms = self._clock.monotonic_ms()
+        self.small_answer_ms = self.now_ms
         self.throttle = LogThrottle(self._clock.monotonic_ms)
         self.receive_buffer = bytearray(READ_CHUNK_BYTES)
         self.receive_view = memoryview(self.receive_buffer)

@@ -111,7 +111,8 @@ class ScriptedLoop:
     """Remembers what a connection asked for; `turn` lets it go on."""
 
     def __init__(self) -> None:
-        self.now_ms = 1000
+        self.now_ms = 10_000
+        self.small_answer_ms = 0
         self.receive_buffer = bytearray(READ_CHUNK_BYTES)
         self.receive_view = memoryview(self.receive_buffer)
         self.frame_memory = FrameMemory()

@@ -9,7 +9,7 @@ from barnabas.base.cold_reads import ColdReads
 from barnabas.base.region import FileSlice, LeasedFile
 from barnabas.net.connection import Connection, ConnectionState
 from barnabas.net.listener_config import FetchMode, ListenerConfig
-from barnabas.net.output import SEND_BYTES_PER_TURN_MAX
+from barnabas.net.output import SHARED_TURN_BYTES
 from barnabas.sim.clock import ManualClock
 from tests.unit.net.doubles import RESET, Bench, MemoryFile
 
@@ -190,8 +190,8 @@ def test_f44_the_peer_is_written_to_again_when_the_disk_has_answered() -> None:
 
 
 def test_f44_what_was_found_in_memory_is_not_asked_for_again() -> None:
-    bench = ColdBench(SEND_BYTES_PER_TURN_MAX)
-    bench.file.heat(0, SEND_BYTES_PER_TURN_MAX)
+    bench = ColdBench(SHARED_TURN_BYTES)
+    bench.file.heat(0, SHARED_TURN_BYTES)
     bench.transport.rooms.extend([4 + 4, 1000])
     bench.arrive(REQUEST)
     bench.file.evict()
@@ -203,8 +203,8 @@ def test_f44_what_was_found_in_memory_is_not_asked_for_again() -> None:
 
 
 def test_f44_a_peer_that_was_slow_has_its_slice_looked_at_again() -> None:
-    bench = ColdBench(SEND_BYTES_PER_TURN_MAX)
-    bench.file.heat(0, SEND_BYTES_PER_TURN_MAX)
+    bench = ColdBench(SHARED_TURN_BYTES)
+    bench.file.heat(0, SHARED_TURN_BYTES)
     bench.transport.rooms.extend([4 + 4, 1000])
     bench.arrive(REQUEST)
     bench.file.evict()

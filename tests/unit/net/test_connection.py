@@ -10,9 +10,15 @@ import pytest
 from barnabas.base.errors import ProtocolError
 from barnabas.base.limits import OUTPUT_QUEUE_BYTES_MAX
 from barnabas.base.region import FileSlice
-from barnabas.net.connection import READ_INTEREST, REQUESTS_PER_TURN_MAX, Connection, ConnectionState
+from barnabas.net.connection import (
+    READ_INTEREST,
+    REQUESTS_PER_TURN_MAX,
+    SMALL_ANSWERS_MS,
+    Connection,
+    ConnectionState,
+)
 from barnabas.net.listener_config import FetchMode, ListenerConfig
-from barnabas.net.output import SEND_BYTES_PER_TURN_MAX
+from barnabas.net.output import BULK_TURN_BYTES, SHARED_TURN_BYTES
 
 from .doubles import RESET, Bench, echo, leased
 from .test_frame_reader import framed
@@ -196,18 +202,27 @@ def test_f41_small_slices_go_out_with_one_send() -> None:
 
 
 @pytest.mark.parametrize("mode", list(FetchMode))
-def test_a_long_answer_leaves_the_others_their_turn(mode: FetchMode) -> None:
-    memory, file = leased(bytes(5 * SEND_BYTES_PER_TURN_MAX))
+@pytest.mark.parametrize("small_answer_age_ms", [0, SMALL_ANSWERS_MS, SMALL_ANSWERS_MS + 1])
+def test_a_long_answer_leaves_the_others_their_turn(mode: FetchMode, small_answer_age_ms: int) -> None:
+    turn_bytes = SHARED_TURN_BYTES if small_answer_age_ms <= SMALL_ANSWERS_MS else BULK_TURN_BYTES
+    memory, file = leased(bytes(5 * turn_bytes))
     bench = Bench(config=ListenerConfig(fetch_mode=mode))
+    bench.loop.small_answer_ms = bench.loop.now_ms - small_answer_age_ms
     bench.transport.file = memory
     bench.arrive(framed(b"fetch"))
-    bench.connection.respond([FileSlice(file, 0, 5 * SEND_BYTES_PER_TURN_MAX)])
+    bench.connection.respond([FileSlice(file, 0, 5 * turn_bytes)])
     for turn in range(1, 6):
-        assert len(bench.transport.outgoing) <= (turn + 0.2) * SEND_BYTES_PER_TURN_MAX
+        assert (turn - 0.1) * turn_bytes <= len(bench.transport.outgoing) <= (turn + 0.2) * turn_bytes
         assert bench.loop.interest == READ_INTEREST, "no system calls to wait for what is writable"
         bench.loop.turn()
     bench.run()
-    assert len(bench.answers[0]) == 5 * SEND_BYTES_PER_TURN_MAX
+    assert len(bench.answers[0]) == 5 * turn_bytes
+
+
+def test_a_small_answer_makes_the_turns_of_large_ones_small() -> None:
+    bench = Bench(lambda connection, _: connection.respond([b"small"]))
+    bench.arrive(framed(b"fetch"))
+    assert bench.loop.small_answer_ms == bench.loop.now_ms
 
 
 def test_a_slow_reader_is_neither_read_nor_given_more() -> None:

@@ -257,7 +257,8 @@ class Model:
 @pytest.fixture
 def _small_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that every bound is met often."""
-    monkeypatch.setattr(output, "SEND_BYTES_PER_TURN_MAX", TURN_BYTES)
+    monkeypatch.setattr(connection_module, "SHARED_TURN_BYTES", TURN_BYTES)
+    monkeypatch.setattr(connection_module, "BULK_TURN_BYTES", 3 * TURN_BYTES)
     monkeypatch.setattr(connection_module, "JOIN_BYTES_MAX", 2_000)
     monkeypatch.setattr(output, "JOIN_BYTES_MAX", 2_000)
     monkeypatch.setattr(connection_module, "REQUESTS_PER_TURN_MAX", 4)
