@@ -1,1 +1,1 @@
-"""Compaction: of each key the latest record, as Apache Kafka's log cleaner keeps it. See docs/compaction.md."""
+"""Compaction: the latest record of each key, as Apache Kafka's log cleaner keeps it; see docs/compaction.md."""

@@ -1,8 +1,8 @@
 """What a cleaning is told and what it answers: plain values, so that it can run in another process.
 
 The broker's loop makes a task of what it knows of a log at one moment; the cleaning reads the log's sealed
-segments by their names, writes `.cleaned` files beside them and changes nothing else. The loop then swaps them
-in. Nothing else passes between the two, so a cleaning may be killed at any moment.
+segments by their names, writes `.cleaned` files beside them and changes nothing else. The loop then swaps
+them in. Nothing else passes between the two, so a cleaning may be killed at any moment.
 
 Rejected: sharing the log's objects with a thread (the interpreter's lock would make serving wait for
 every record that is looked at), and pickle (the other end would execute what a pipe says).
@@ -154,7 +154,7 @@ class FailureKind(Enum):
     """Why a cleaning ended without a result."""
 
     CORRUPT = "corrupt"
-    """The log or an index of it is damaged, or holds what this broker does not read: trying again is no use."""
+    """The log or an index of it is damaged, or holds what this broker cannot read: trying again is no use."""
     IO = "io"
     """The disk refused; `errno` tells how."""
     ABORTED = "aborted"
@@ -222,5 +222,5 @@ class Cleaning(Protocol):
 
 
 CleaningFactory = Callable[[CleaningTask], Cleaning]
-"""Makes a cleaning: `cleaning_process.ProcessCleaning` in a process of its own, `cleaning.InProcessCleaning` in
-this one (for tests and simulated disks)."""
+"""Makes a cleaning: `cleaning_process.ProcessCleaning` in a process of its own, `cleaning.InProcessCleaning`
+in this one (for tests and simulated disks)."""
