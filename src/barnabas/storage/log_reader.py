@@ -28,6 +28,8 @@ class LogReader:
         log_start_offset: the first offset that may be read.
         first_unstable_offset: of the first transaction whose marker is missing or not below the high
             watermark, None without one (F5).
+        places_from: places in segments below this base offset are not to be trusted when they were taken before
+            now: a cleaning may have put other segments there. They are found anew by `offset_metadata`.
         watch: told of every change of what a read may give; also by the replica layer, of what it adds.
     """
 
@@ -39,6 +41,7 @@ class LogReader:
         "leader_epochs",
         "log_start_offset",
         "partition",
+        "places_from",
         "producers",
         "segments",
         "topic",
@@ -65,6 +68,7 @@ class LogReader:
         self.leader_epochs = leader_epochs
         self.producers = producers
         self.log_start_offset = log_start_offset
+        self.places_from = 0
         self.watch = ChangeWatch()
         self._factory = factory
         active = segments.active

@@ -6,9 +6,11 @@ change the same few attributes.
 Every OSError takes the log's directory offline and becomes ApiError KAFKA_STORAGE_ERROR.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.hints import TYPE_CHECKING, Protocol
 from barnabas.storage.checkpoints import LEADER_EPOCH_FILE
 from barnabas.storage.durability import Durability
 from barnabas.storage.leader_epochs import LeaderEpochs
@@ -22,6 +24,16 @@ from barnabas.storage.segment import LogSegment
 from barnabas.storage.segment_factory import SegmentFactory
 from barnabas.storage.segments import Segments
 
+if TYPE_CHECKING:
+    from barnabas.storage.segment_replacement import NewSegment, NextStep, SegmentReplacement
+
+
+class CleaningClaim(Protocol):
+    """Who reads the sealed segments of a log in order to put others in their place."""
+
+    def end(self) -> None:
+        """The segments are about to change by other hands: stop at once, and replace nothing."""
+
 
 class SegmentedLog(LogReader):
     """A log whose segments change.
@@ -30,9 +42,11 @@ class SegmentedLog(LogReader):
         config: may be replaced at any time; takes effect with the next append.
         durability: the recovery point and what a flush must do.
         is_idle: it is as a clean stop leaves it, or new and empty.
+        cleaning: who cleans it now. Segments below the log's start stay until that is over; whatever else takes
+            segments away ends it.
     """
 
-    __slots__ = ("config", "durability", "is_idle")
+    __slots__ = ("_replacement", "cleaning", "config", "durability", "is_idle")
 
     def __init__(
         self,
@@ -64,6 +78,8 @@ class SegmentedLog(LogReader):
         self.config = config
         self.durability = durability
         self.is_idle = as_closed
+        self.cleaning: CleaningClaim | None = None
+        self._replacement: SegmentReplacement | None = None
 
     # Rolling -----------------------------------------------------------------------------------
 
@@ -113,6 +129,7 @@ class SegmentedLog(LogReader):
         self.directory.check()
         if offset >= self._end.message_offset:
             return
+        self.end_cleaning()
         self.is_idle = False
         if offset <= self.segments.first.base_offset:
             self.truncate_fully(offset)
@@ -152,6 +169,7 @@ class SegmentedLog(LogReader):
             ApiError: KAFKA_STORAGE_ERROR.
         """
         self.directory.check()
+        self.end_cleaning()
         self.watch.tell()
         self.is_idle = False
         self.durability.lower(new_start_offset)
@@ -209,7 +227,12 @@ class SegmentedLog(LogReader):
         self.delete_segments_before_start()
 
     def delete_segments_before_start(self) -> int:
-        """Drop the segments that end before the log's start, never the active one; return how many."""
+        """Drop the segments that end before the log's start, never the active one; return how many.
+
+        While the log is cleaned they stay.
+        """
+        if self.cleaning is not None:
+            return 0
         gone = []
         for segment in self.segments:
             higher = self.segments.higher(segment.base_offset)
@@ -255,6 +278,7 @@ class SegmentedLog(LogReader):
         Raises:
             ApiError: KAFKA_STORAGE_ERROR.
         """
+        self.end_cleaning()
         try:
             self.directory.disk.rename(self.path, path)
         except OSError as error:
@@ -264,3 +288,75 @@ class SegmentedLog(LogReader):
             segment.directory = path
         self.producers.move(path)
         self.leader_epochs.move(f"{path}/{LEADER_EPOCH_FILE}")
+
+    # Cleaning ------------------------------------------------------------------------------------
+
+    def replace_segments(self, segments: Sequence["NewSegment"]) -> "SegmentReplacement":
+        """Begin to put cleaned segments in the place of sealed ones; `step_replacement` goes on with it.
+
+        Args:
+            segments: in order, their files named `.cleaned` and synced; see SegmentReplacement.
+
+        Raises:
+            ValueError: what they replace is not there, or not side by side.
+        """
+        from barnabas.storage.segment_replacement import SegmentReplacement  # noqa: PLC0415
+
+        assert self._replacement is None, f"{self.name} is being cleaned twice"
+        bases = self.segments.base_offsets
+        for new in segments:
+            at = bisect_left(bases, new.base_offset)
+            end = at + len(new.replaced)
+            if not new.replaced or bases[at:end] != list(new.replaced) or end >= len(bases):
+                raise ValueError(f"{self.name} has no sealed segments {new.replaced} side by side")
+        self._replacement = SegmentReplacement(self._factory.disk, self.path, segments, self._swap_in)
+        return self._replacement
+
+    def step_replacement(self) -> "NextStep":
+        """Do the next bounded part of a replacement: see SegmentReplacement.step.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
+        assert self._replacement is not None, f"{self.name} is not being cleaned"
+        self.directory.check()
+        try:
+            next_step = self._replacement.step()
+        except OSError as error:
+            raise self.directory.failed(error, f"replacing segments of {self.name}") from error
+        if self._replacement.is_over:
+            self._replacement = None
+        return next_step
+
+    def _swap_in(self, new: "NewSegment") -> None:
+        assert self._replacement is not None
+        self.watch.tell()
+        for base_offset in new.replaced:
+            old = self.segments.floor(base_offset)
+            assert old is not None
+            # The snapshot at the new segment's base stays, as every segment has one at its base.
+            self._take_away(old, snapshot=base_offset != new.base_offset)
+        self._replacement.rename_final(new.base_offset)
+        segment = self._factory.existing(new.base_offset, self.config)
+        segment.mark_sealed()
+        self.segments.add(segment)
+        self.durability.names_unsynced = True
+        higher = self.segments.higher(new.base_offset)
+        assert higher is not None, "the active segment is never replaced"
+        self.places_from = max(self.places_from, higher.base_offset)
+
+    def end_cleaning(self) -> None:
+        """Have whoever cleans the log stop; of what he wrote, nothing that is not in yet gets in.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
+        claim, self.cleaning = self.cleaning, None
+        if claim is not None:
+            claim.end()
+        replacement, self._replacement = self._replacement, None
+        if replacement is not None and self.directory.online:
+            try:
+                replacement.undo()
+            except OSError as error:
+                raise self.directory.failed(error, f"undoing a cleaning of {self.name}") from error
