@@ -35,3 +35,8 @@ class SystemClock:
 
     def monotonic_us(self) -> int:
         return time.monotonic_ns() // 1_000
+
+
+def sleep_ms(duration_ms: int) -> None:
+    """Pause this thread; for helper threads and processes, never for a loop."""
+    time.sleep(duration_ms / 1000)

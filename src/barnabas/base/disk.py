@@ -113,8 +113,14 @@ class Disk(Protocol):
 
     def mtime_ms(self, path: str) -> int: ...
 
+    def set_mtime_ms(self, path: str, mtime_ms: int) -> None:
+        """Say when a file was last modified: a copy is as old as what it was made of."""
+
     def size(self, path: str) -> int:
         """Return a file's length without opening it."""
+
+    def identity(self, path: str) -> tuple[int, int]:
+        """Return what tells a file or directory from another that gets its name later."""
 
     def space(self, path: str) -> tuple[int, int]:
         """Return how large the volume of a path is, and how much of it may still be used, in bytes."""
@@ -273,8 +279,15 @@ class OsDisk:
     def mtime_ms(self, path: str) -> int:
         return os.stat(path).st_mtime_ns // 1_000_000
 
+    def set_mtime_ms(self, path: str, mtime_ms: int) -> None:
+        os.utime(path, ns=(mtime_ms * 1_000_000, mtime_ms * 1_000_000))
+
     def size(self, path: str) -> int:
         return os.stat(path).st_size
+
+    def identity(self, path: str) -> tuple[int, int]:
+        found = os.stat(path)
+        return found.st_dev, found.st_ino
 
     def space(self, path: str) -> tuple[int, int]:
         volume = os.statvfs(path)

@@ -130,6 +130,9 @@ class OverlayDisk:
             raise _missing(path)
         return 0
 
+    def set_mtime_ms(self, path: str, mtime_ms: int) -> None:
+        """Nothing here goes by it: see `mtime_ms`."""
+
     def size(self, path: str) -> int:
         """Return a file's length."""
         if not self.exists(path):
@@ -138,6 +141,9 @@ class OverlayDisk:
         if content is None or content.kept_bytes is None:
             return self._below.size(path if content is None else content.path_below)
         return content.size_own
+
+    def identity(self, path: str) -> tuple[int, int]:
+        return self._below.identity(path)
 
     def space(self, path: str) -> tuple[int, int]:
         """Return how large the volume below is, and how much of it is free."""

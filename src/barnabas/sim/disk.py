@@ -2,9 +2,16 @@
 
 It keeps two states: what a reader sees now, and what is certain to survive. Writes and truncations of a file
 become certain by its `sync`, names of a directory by `sync_dir`; `crash` decides by a seed what happened to
-the rest, which is everything a real disk may do: of a file's unsynced writes each is kept, dropped, or torn
-at a byte, independently, so they also come in another order; of a directory's unsynced changes a prefix is
-kept, as journaling file systems do. A synced file whose name was not synced is gone.
+the rest, which is everything a real disk may do:
+
+- of a file's unsynced writes each is kept, dropped, or torn, independently, so they also come in another
+  order. A torn one ends at a byte, or lacks some of its sectors, or has grown the file with zeros in its place;
+- of each directory's unsynced changes a prefix is kept, as journaling file systems do, independently of other
+  directories and of what is in the files. Of the later ones those may be kept that name a file which was
+  synced since, as file systems do that log a synced file with its name;
+- a synced file whose name was not synced may be gone, a name may be there whose content is not.
+
+A sync that returned is never lost: disks that lie about that are not in the model.
 
 It has a page cache to play with, too: what `evict` takes out of it must be brought in again, and
 `on_operation` hears "stall" when somebody reads it without.
@@ -25,6 +32,9 @@ SPACE_BYTES = 1 << 40
 PAGE_BYTES = 4096
 """The grain in which content is in memory or not."""
 
+SECTOR_BYTES = 512
+"""The grain in which a write that was under way reached the disk."""
+
 
 class SeededRandom(Protocol):
     """What `crash` draws from; `random.Random` is one."""
@@ -35,7 +45,7 @@ class SeededRandom(Protocol):
 class _Inode:
     """A file's content, now and for certain."""
 
-    __slots__ = ("cold_pages", "content", "durable", "locked", "mtime_ms", "pending")
+    __slots__ = ("cold_pages", "content", "durable", "locked", "mtime_ms", "pending", "syncs")
 
     def __init__(self, mtime_ms: int) -> None:
         self.content = bytearray()
@@ -45,6 +55,7 @@ class _Inode:
         self.mtime_ms = mtime_ms
         self.locked = False
         self.cold_pages: set[int] = set()  # not in memory
+        self.syncs = 0
 
 
 class _Directory:
@@ -55,12 +66,18 @@ class _Directory:
     def __init__(self) -> None:
         self.entries: dict[str, _Inode | _Directory] = {}
         self.durable: dict[str, _Inode | _Directory] = {}
-        # Each change is the names it sets (None removes) in this directory.
-        self.pending: list[dict[str, _Inode | _Directory | None]] = []
+        # Each change is the names it sets (None removes) in this directory, and how often the file it names
+        # had been synced.
+        self.pending: list[tuple[dict[str, _Inode | _Directory | None], int]] = []
 
     def change(self, names: dict[str, "_Inode | _Directory | None"]) -> None:
         _apply(self.entries, names)
-        self.pending.append(names)
+        self.pending.append((names, _syncs(names)))
+
+
+def _syncs(names: dict[str, _Inode | _Directory | None]) -> int:
+    """How often the file that a change names was synced."""
+    return sum(node.syncs for node in names.values() if isinstance(node, _Inode))
 
 
 def _apply(entries: dict[str, _Inode | _Directory], names: dict[str, _Inode | _Directory | None]) -> None:
@@ -154,6 +171,7 @@ class MemoryFile:
     def sync(self) -> None:
         inode = self._use()
         self._disk.operation("sync", self.path)
+        inode.syncs += 1
         _keep_file(inode)
 
     def sync_volume(self) -> bool:
@@ -198,8 +216,8 @@ class MemoryDisk:
         clock: gives files their mtime; None leaves them all at 0.
 
     Attributes:
-        on_operation: called before each read, write, truncate, sync, rename, unlink, sync_dir, sync_volume
-            and bring_in, and for a "stall" and a "refuse" (see `evict`), with (what, path); may raise
+        on_operation: called before each read, write, truncate, sync, create, make_dirs, rename, unlink, sync_dir,
+            sync_volume and bring_in, and for a "stall" and a "refuse" (see `evict`), with (what, path); may raise
             OSError to make it fail. For failing disks and for counting.
         syncs_volumes: whether it knows `sync_volume`.
         generation: how many times it crashed; files opened before fail with EIO.
@@ -284,6 +302,8 @@ class MemoryDisk:
 
     def make_dirs(self, path: str) -> None:
         node = self._root
+        if self._find(path) is None:
+            self.operation("make_dirs", path)
         for name in _names(path):
             if name not in node.entries:
                 node.change({name: _Directory()})
@@ -325,8 +345,17 @@ class MemoryDisk:
     def mtime_ms(self, path: str) -> int:
         return self._file(path).mtime_ms
 
+    def set_mtime_ms(self, path: str, mtime_ms: int) -> None:
+        self._file(path).mtime_ms = mtime_ms
+
     def size(self, path: str) -> int:
         return len(self._file(path).content)
+
+    def identity(self, path: str) -> tuple[int, int]:
+        node = self._find(path)
+        if node is None:
+            raise FileNotFoundError(2, "no such file or directory", path)
+        return 0, id(node)
 
     def space(self, path: str) -> tuple[int, int]:
         self._find(path)
@@ -362,8 +391,9 @@ class MemoryDisk:
 
 def _settle(directory: _Directory, random: SeededRandom, keep_all: bool, seen: set[int]) -> None:
     kept = len(directory.pending) if keep_all else random.randrange(len(directory.pending) + 1)
-    for names in directory.pending[:kept]:
-        _apply(directory.durable, names)
+    for number, (names, syncs_before) in enumerate(directory.pending):
+        if number < kept or (_syncs(names) > syncs_before and random.randrange(2)):
+            _apply(directory.durable, names)
     directory.pending.clear()
     directory.entries = dict(directory.durable)
     for name in sorted(directory.entries):
@@ -379,24 +409,44 @@ def _settle(directory: _Directory, random: SeededRandom, keep_all: bool, seen: s
 
 def _settle_file(inode: _Inode, random: SeededRandom, keep_all: bool) -> None:
     inode.locked = False
-    if not keep_all:
+    if not keep_all and inode.pending:
         content = inode.durable
         # Most crashes lose everything or nothing of a file; the mixed ones find the bugs.
         manner = random.randrange(4)
         for position, data in inode.pending:
-            fate = 0 if manner == 0 else 1 if manner == 1 else random.randrange(3)
-            if fate == 1:
+            fate = 0 if manner == 0 else 1 if manner == 1 else random.randrange(6)
+            if fate == 1 or (fate == 2 and data is None):
                 continue
             if data is None:
                 _resize(content, position)
-                continue
-            kept = data if fate == 0 else data[: random.randrange(len(data) + 1)]
-            if position > len(content):
-                content.extend(bytes(position - len(content)))
-            content[position : position + len(kept)] = kept
+            else:
+                _settle_write(content, position, data, fate, random)
         inode.content = bytearray(content)
     inode.durable = bytearray(inode.content)
     inode.pending.clear()
+
+
+def _settle_write(
+    content: bytearray, position: int, data: bytes, fate: int, random: SeededRandom
+) -> None:
+    """Bring to the disk what is left of a write.
+
+    Args:
+        fate: 2 and 3 tear it at a byte, 4 lets sectors go, 5 leaves the file's new length and nothing else.
+    """
+    end = position + len(data)
+    if fate in (2, 3):
+        end = position + random.randrange(len(data) + 1)
+    if fate != 4:
+        _resize(content, max(len(content), end))
+        if fate != 5:
+            content[position:end] = data[: end - position]
+        return
+    for start in range(position - position % SECTOR_BYTES, end, SECTOR_BYTES):
+        if random.randrange(2):
+            first, last = max(start, position), min(start + SECTOR_BYTES, end)
+            _resize(content, max(len(content), last))
+            content[first:last] = data[first - position : last - position]
 
 
 def _names(path: str) -> list[str]:
