@@ -51,6 +51,8 @@ def read_lines(disk: Disk, path: str) -> list[str] | None:
         content = file.read_at(0, size)
     finally:
         file.close()
+    if not size:
+        return []  # Apache Kafka makes the files before it has anything to say
     try:
         lines = content.decode("utf-8").splitlines()
         version, count, entries = lines[0], int(lines[1]), lines[2:]

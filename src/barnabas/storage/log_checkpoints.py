@@ -1,4 +1,4 @@
-"""What the logs of all directories write into the checkpoints: recovery points, log starts, high watermarks.
+"""What is written of all logs into the checkpoints: recovery points, log starts, high watermarks, clean parts.
 
 `directory_checkpoints.py` knows what the files of one directory say, `checkpoint_writes.py` brings them to
 the disk; this one knows which logs there are, and decides what is said of those that could not be opened.
@@ -25,6 +25,7 @@ class LogCheckpoints:
         writes: brings them to the disk; to be told when the broker stops.
         unopened_starts: by directory, the log starts that were checkpointed of logs that could not be opened:
             said again with every write, or they would be lost.
+        cleaner_offsets: the first dirty offsets of logs that were compacted.
     """
 
     def __init__(
@@ -39,6 +40,50 @@ class LogCheckpoints:
         self.unopened_starts: dict[str, dict[TopicPartition, int | None]] = {
             directory.path: {} for directory in directories
         }
+        self.cleaner_offsets: dict[TopicPartition, int] = {}
+        self._cleaned: set[str] = set()  # directories whose cleaner checkpoint names some logs
+
+    def load_cleaner_offsets(self, directory: LogDirectory) -> None:
+        """Read how far the logs of a directory are clean; call when its logs are open.
+
+        What is said of a log that ends before that is not taken over: new records would count as clean.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        offsets = directory_checkpoints.read(directory, checkpoints.CLEANER_OFFSET_FILE)
+        if offsets:
+            self._cleaned.add(directory.path)
+        unopened = self.unopened_starts[directory.path]
+        for key, offset in offsets.items():
+            known = self._logs.get(key)
+            if key in unopened or (
+                known is not None and known.directory is directory and offset <= known.log_end_offset
+            ):
+                self.cleaner_offsets[key] = offset
+
+    def cleaned_to(self, key: TopicPartition, directory: LogDirectory, offset: int) -> None:
+        """Note, and have written, up to where a log of a directory is clean."""
+        self.cleaner_offsets[key] = offset
+        self._write_cleaner_offsets(directory)
+
+    def forget_cleaned(self, key: TopicPartition, directory: LogDirectory) -> None:
+        """Note, and have written, that a log has left a directory or is gone."""
+        if self.cleaner_offsets.pop(key, None) is not None:
+            self._write_cleaner_offsets(directory)
+
+    def _write_cleaner_offsets(self, directory: LogDirectory) -> None:
+        self._cleaned.add(directory.path)
+        if directory.online:
+            try:
+                name = checkpoints.CLEANER_OFFSET_FILE
+                self.writes.write_later(directory, name, self._cleaner_offsets(directory))
+            except OSError as error:
+                directory.failed(error, f"writing {checkpoints.CLEANER_OFFSET_FILE}")
+
+    def _cleaner_offsets(self, directory: LogDirectory) -> dict[TopicPartition, int]:
+        here = (*self.logs_of(directory), *self.unopened_starts[directory.path])
+        return {key: self.cleaner_offsets[key] for key in here if key in self.cleaner_offsets}
 
     def write_recovery_points(self) -> None:
         """Have recovery points, and leader epochs that changed, of every directory written."""
@@ -64,6 +109,9 @@ class LogCheckpoints:
         """
         self.write_recovery_points_now(directory)
         self.writes.write_now(directory, checkpoints.LOG_START_OFFSET_FILE, self._log_starts(directory))
+        if directory.path in self._cleaned:
+            cleaned = self._cleaner_offsets(directory)
+            self.writes.write_now(directory, checkpoints.CLEANER_OFFSET_FILE, cleaned)
         if marks is not None:
             known = directory_checkpoints.high_watermarks(self.logs_of(directory), marks)
             self.writes.write_now(directory, checkpoints.HIGH_WATERMARK_FILE, known)
@@ -84,6 +132,9 @@ class LogCheckpoints:
             ApiError: KAFKA_STORAGE_ERROR.
         """
         directory = changed.directory
+        key = TopicPartition(changed.topic, changed.partition)
+        if self.cleaner_offsets.get(key, 0) > changed.recovery_point:
+            self.cleaned_to(key, directory, changed.recovery_point)
         try:
             self.write_recovery_points_now(directory)
         except OSError as error:
