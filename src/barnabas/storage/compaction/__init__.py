@@ -1,1 +1,1 @@
-"""Compaction: the latest record of each key, as Apache Kafka's log cleaner keeps it; see docs/compaction.md."""
+"""Compaction: the latest record of each key, as Apache Kafka's log cleaner keeps it (docs/compaction.md)."""
