@@ -276,6 +276,7 @@ class LogManager:
 
     def _move_away(self, key: TopicPartition, gone: Log, name: str) -> None:
         self.high_watermarks.pop(key, None)
+        self.checkpoints.forget_cleaned(key, gone.directory)
         self._stale.add(key)
         gone.directory.log_count -= 1
         gone.directory.check()
