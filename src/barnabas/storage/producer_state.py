@@ -149,6 +149,13 @@ class ProducerStates:
                     first = earliest
         return first
 
+    def oldest_open_timestamp(self) -> int | None:
+        """Return when, by its records, the producer of the earliest open transaction last wrote here, if any."""
+        if not self._open:
+            return None
+        producer = self._producers.get(self._open[min(self._open)].producer_id)
+        return None if producer is None else producer.last_timestamp
+
     def has_open_transaction(self, producer_id: int, epoch: int) -> bool:
         """Whether the producer, in that epoch, has a transaction with records here."""
         state = self._producers.get(producer_id)

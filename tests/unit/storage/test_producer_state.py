@@ -159,6 +159,18 @@ def test_silent_producers_expire_but_none_in_a_transaction(log: Log) -> None:
     assert set(log.producers.producers) == {7}
 
 
+def test_the_oldest_open_transaction_tells_when_its_producer_last_wrote(log: Log) -> None:
+    assert log.producers.oldest_open_timestamp() is None
+    produce(log, 0, transactional=True)
+    later = batch(3, producer_id=8, producer_epoch=0, base_sequence=0, is_transactional=True)
+    log.append([later], leader_epoch=0)
+    assert log.producers.oldest_open_timestamp() == FIRST_TIMESTAMP
+    log.append([marker(7, commit=True, epoch=0)], leader_epoch=0, origin=AppendOrigin.COORDINATOR)
+    assert log.producers.oldest_open_timestamp() == FIRST_TIMESTAMP + 2
+    log.append([marker(8, commit=False, epoch=0)], leader_epoch=0, origin=AppendOrigin.COORDINATOR)
+    assert log.producers.oldest_open_timestamp() is None
+
+
 def test_a_restart_keeps_the_last_batch_the_epoch_and_the_open_transaction() -> None:
     harness = LogHarness()
     log = harness.open()
