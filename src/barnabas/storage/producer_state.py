@@ -150,7 +150,7 @@ class ProducerStates:
         return first
 
     def oldest_open_timestamp(self) -> int | None:
-        """Return when, by its records, the producer of the earliest open transaction last wrote here, if any."""
+        """Return when, by its records, the producer of the earliest open transaction last wrote here."""
         if not self._open:
             return None
         producer = self._producers.get(self._open[min(self._open)].producer_id)
