@@ -16,6 +16,18 @@ if TYPE_CHECKING:
 
 Work = Callable[[], None]
 Done = Callable[[OSError | None], None]
+RunBlocking = Callable[[Work, Done], None]
+"""`run_blocking(work, done)`: run `work` off the loop, then call `done` on it with the OSError, if any."""
+
+
+def run_inline(work: Work, done: Done) -> None:
+    """Run blocking work at once, for tests and tools."""
+    try:
+        work()
+    except OSError as error:
+        done(error)
+    else:
+        done(None)
 
 
 class Worker:

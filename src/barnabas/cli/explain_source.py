@@ -10,7 +10,7 @@ from barnabas.cli.client.cluster import Cluster
 from barnabas.cli.client.errors import ClientError
 from barnabas.cli.options import connect
 from barnabas.cli.root import CommandFailed
-from barnabas.cli.serve import RecoveryProgress, UsageError, default_data_dir, settings_of
+from barnabas.cli.serve import RecoveryLines, UsageError, default_data_dir, settings_of
 from barnabas.cli.serve_options import ServeOptions
 from barnabas.net.local_client import CommandError, NoBrokerError, ask, socket_path
 from barnabas.protocol import messages
@@ -124,7 +124,7 @@ def explain_directory(options: ServeOptions, question: dict[str, Any]) -> dict[s
                     disk=OsDisk(),
                     clock=SystemClock(),
                     entropy=SystemEntropy(),
-                    progress=RecoveryProgress(),
+                    progress=RecoveryLines(),
                 )
             break
         except (UsageError, ValueError) as error:

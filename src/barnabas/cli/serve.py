@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 
     from barnabas.server.broker import Broker
     from barnabas.server.settings import Settings
+    from barnabas.storage.log_scans import RecoveryProgress
     from barnabas.web.metrics_process import MetricsProcess
 else:
     import _signal as signal  # the C module under the standard one, whose enums cost a start 1.5 ms
 
 _DATA_NAME = "barnabas"
 _PRIVATE_MODE = 0o700
-_PROGRESS_INTERVAL_S = 1.0
+_PROGRESS_AFTER_S = 1.0
+_PROGRESS_INTERVAL_S = 5.0
+_PROGRESS_LIVE_S = 0.2
 _METRICS_START_MS = 200
 
 
@@ -66,11 +69,13 @@ def _serve(options: ServeOptions, scratch: str | None, cpu_before_s: float, wall
     _log_to_stderr()
     broker = Broker(settings)
     _stop_on_signals(broker)
+    progress = RecoveryLines()
     try:
-        broker.start(RecoveryProgress())
+        broker.start(progress)
     except StartError as error:
         _complain(str(error))
         return EXIT_FAILURE
+    progress.finish()
     gc.freeze()  # nor need later collections look at it
     # Requests leave no cycles behind: looking for some after every 700 objects held up one answer in fifty.
     gc.set_threshold(10_000, 20, 50)
@@ -208,8 +213,10 @@ _OUR_LOGGERS = "barnabas."
 """Lines of the request log, which has a logger of Kafka's name, are whole: programs read them."""
 
 
-class RecoveryProgress:
-    """Says on standard error how far the check of logs after a crash is, at most once a second.
+class RecoveryLines:
+    """Says on standard error how far the check of logs after a crash is, when it takes more than a second.
+
+    At a terminal one line that renews itself, elsewhere a line every few seconds.
 
     Args:
         now_s: the passing of time, replaceable in tests.
@@ -217,15 +224,43 @@ class RecoveryProgress:
 
     def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
         self._now_s = now_s
-        self._told_s = now_s()
+        self._live = sys.stderr.isatty()
+        self._began_s = now_s()
+        self._due_s = self._began_s + _PROGRESS_AFTER_S
+        self._last: RecoveryProgress | None = None
 
-    def __call__(self, name: str, checked_bytes: int, total_bytes: int) -> None:
+    def __call__(self, progress: "RecoveryProgress") -> None:
         now = self._now_s()
-        if now - self._told_s < _PROGRESS_INTERVAL_S:
+        if now < self._due_s:
             return
-        self._told_s = now
-        percent = 100 * checked_bytes // total_bytes if total_bytes else 100
-        _complain(f"checking {name} after an unclean stop: {percent}% of {total_bytes / 1e6:.0f} MB")
+        self._due_s = now + (_PROGRESS_LIVE_S if self._live else _PROGRESS_INTERVAL_S)
+        self._last = progress
+        logs, segments = sum(progress.logs_left.values()), sum(progress.segments_left.values())
+        checked, to_check = progress.bytes_checked, progress.bytes_to_check
+        percent = 100 * checked // to_check if to_check else 100
+        text = (
+            f"checking logs after an unclean stop: {percent}% of {_megabytes(to_check)}, "
+            f"{logs} {'log' if logs == 1 else 'logs'} and {segments} "
+            f"{'segment' if segments == 1 else 'segments'} left"
+        )
+        if self._live:
+            sys.stderr.write(f"\r\x1b[Kbarnabas: {text}")
+            sys.stderr.flush()
+        else:
+            _complain(text)
+
+    def finish(self) -> None:
+        """Say the sum, if anything was said before."""
+        if self._last is None:
+            return
+        if self._live:
+            sys.stderr.write("\r\x1b[K")
+        seconds = self._now_s() - self._began_s
+        _complain(f"checked {_megabytes(self._last.bytes_checked)} of logs in {seconds:.1f} s")
+
+
+def _megabytes(size_bytes: int) -> str:
+    return f"{size_bytes / 1e6:.0f} MB"
 
 
 def _log_to_stderr() -> None:

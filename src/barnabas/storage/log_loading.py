@@ -5,7 +5,7 @@ aside, and what is none of ours. A log that cannot be opened is left as it is, a
 `__cluster_metadata-0` belongs to the metadata layer and is passed over.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 
 from barnabas.base.clock import Clock
 from barnabas.base.dataclass import dataclass
@@ -16,10 +16,11 @@ from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.log_scans import LogScans, RecoveryProgress
 from barnabas.storage.partition_directory import DELETE_SUFFIX, FUTURE_SUFFIX, STRAY_SUFFIX, parse_name
-from barnabas.storage.recovery import Progress, open_log
+from barnabas.storage.recovery import OpeningLog
 from barnabas.storage.segment_cache import SegmentCache
-from barnabas.storage.segment_check import UnsupportedLogError
+from barnabas.storage.segment_check import ScanRequest, UnsupportedLogError
 
 log = Logger(__name__)
 
@@ -37,6 +38,7 @@ class LogOpening:
     Attributes:
         config_for: the effective LogConfig of a topic, by name.
         random_below: draws the segment jitter (Entropy.random_below).
+        recovery_threads: that scan segments of one directory.
     """
 
     config_for: Callable[[str], LogConfig]
@@ -45,6 +47,7 @@ class LogOpening:
     deletions: PendingDeletions
     random_below: Callable[[int], int]
     producer_expiration_ms: int
+    recovery_threads: int = 1
 
 
 class LoadedDirectory:
@@ -77,63 +80,138 @@ class LoadedDirectory:
         self.checkpointed: set[TopicPartition] = set()
 
 
-def load_directory(
-    directory: LogDirectory,
-    loaded: LoadedDirectory,
-    opening: LogOpening,
-    others: Mapping[TopicPartition, Log],
-    progress: Progress | None,
-) -> None:
-    """Take the clean marker away and open every log of a directory.
+class DirectoryLoading:
+    """A directory whose logs are being opened: `prepare`, then `finish`, then `close` in any case.
+
+    In two steps, so that the logs of several directories are scanned side by side after a crash.
 
     Args:
         loaded: filled in; after an error it has what was opened until then.
-        others: logs of directories that were loaded before.
-
-    Raises:
-        LogManagerError: a log lies in two directories.
-        OSError, ApiError: the directory failed.
     """
-    disk, root = directory.disk, directory.path
-    clean = directory_checkpoints.take_clean_marker(directory)
-    recovery_points = directory_checkpoints.read(directory, checkpoints.RECOVERY_POINT_FILE)
-    starts = directory_checkpoints.read(directory, checkpoints.LOG_START_OFFSET_FILE)
-    high_watermarks = directory_checkpoints.read(directory, checkpoints.HIGH_WATERMARK_FILE)
-    loaded.checkpointed = {*recovery_points, *starts, *high_watermarks}
-    topic, config = "", opening.config_for("")
-    for name in disk.list_dir(root):
-        key = parse_name(name)
-        if key is None:
-            _pass_over(directory, name, opening)
-        if key is None or key == METADATA_PARTITION:
-            continue
-        try:
-            names = disk.list_dir(f"{root}/{name}")
-        except NotADirectoryError:
-            continue
-        if key.topic != topic:
-            topic, config = key.topic, opening.config_for(key.topic)
-        if key in others:
-            raise LogManagerError(f"{key} lies in {root} and in {others[key].directory.path}")
-        try:
-            opened = open_log(
+
+    __slots__ = (
+        "_clean", "_directory", "_high_watermarks", "_opening", "_openings", "_progress", "_scans", "_starts",
+        "loaded",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        directory: LogDirectory,
+        loaded: LoadedDirectory,
+        opening: LogOpening,
+        progress: RecoveryProgress,
+    ) -> None:
+        self.loaded = loaded
+        self._directory = directory
+        self._opening = opening
+        self._progress = progress
+        self._openings: list[tuple[TopicPartition, OpeningLog, int]] = []  # with its recovery point
+        self._scans: LogScans | None = None
+        self._starts: dict[TopicPartition, int] = {}
+        self._high_watermarks: dict[TopicPartition, int] = {}
+        self._clean = False
+
+    def prepare(self, seen: dict[TopicPartition, str]) -> None:
+        """Take the clean marker away, look at every log, and begin to scan what must be checked.
+
+        Args:
+            seen: logs and their directories, of directories that were prepared before; added to.
+
+        Raises:
+            LogManagerError: a log lies in two directories.
+            OSError, ApiError: the directory failed.
+        """
+        directory, loaded, opening = self._directory, self.loaded, self._opening
+        disk, root = directory.disk, directory.path
+        self._clean = directory_checkpoints.take_clean_marker(directory)
+        recovery_points = directory_checkpoints.read(directory, checkpoints.RECOVERY_POINT_FILE)
+        starts = self._starts = directory_checkpoints.read(directory, checkpoints.LOG_START_OFFSET_FILE)
+        high_watermarks = directory_checkpoints.read(directory, checkpoints.HIGH_WATERMARK_FILE)
+        loaded.checkpointed = {*recovery_points, *starts, *high_watermarks}
+        self._high_watermarks = high_watermarks
+        topic, config = "", opening.config_for("")
+        for name in disk.list_dir(root):
+            key = parse_name(name)
+            if key is None:
+                _pass_over(directory, name, opening)
+            if key is None or key == METADATA_PARTITION:
+                continue
+            try:
+                names = disk.list_dir(f"{root}/{name}")
+            except NotADirectoryError:
+                continue
+            if key.topic != topic:
+                topic, config = key.topic, opening.config_for(key.topic)
+            if key in seen:
+                raise LogManagerError(f"{key} lies in {root} and in {seen[key]}")
+            seen[key] = root
+            recovery_point = recovery_points.get(key, 0)
+            log_opening = OpeningLog(
                 directory=directory, path=f"{root}/{name}", topic=key.topic, partition=key.partition,
                 config=config, clock=opening.clock, cache=opening.cache, deletions=opening.deletions,
-                random_below=opening.random_below, clean=clean, names=names,
-                recovery_point=recovery_points.get(key, 0), log_start_offset=starts.get(key, 0),
-                producer_expiration_ms=opening.producer_expiration_ms, progress=progress,
-            ).log  # fmt: skip
-        except UnsupportedLogError as error:
-            # Its partition answers KAFKA_STORAGE_ERROR; it is left as it is, and the others go on.
-            log.error("%s is not opened: %s", key, error)
-            loaded.unopened[key] = str(error)
-            loaded.unopened_starts[key] = starts.get(key)
-            continue
-        loaded.logs[key] = opened
-        if opened.recovery_point < recovery_points.get(key, 0):
-            loaded.recovery_points_lowered = True
-        if key in high_watermarks:
-            loaded.high_watermarks[key] = high_watermarks[key]
+                random_below=opening.random_below, clean=self._clean, names=names,
+                recovery_point=recovery_point, log_start_offset=starts.get(key, 0),
+                producer_expiration_ms=opening.producer_expiration_ms,
+            )  # fmt: skip
+            try:
+                log_opening.prepare()
+            except UnsupportedLogError as error:
+                self._left_alone(key, error)
+                continue
+            self._openings.append((key, log_opening, recovery_point))
+            self._progress.add_log(root, log_opening.to_scan)
+        requests = [request for _, each, _ in self._openings for request in each.to_scan]
+        self._scans = LogScans(requests, opening.recovery_threads, self._progress)
+        self._say_what_is_checked(requests)
+
+    def _say_what_is_checked(self, requests: Sequence[ScanRequest]) -> None:
+        to_check = sum(request.size for request in requests)
+        if to_check:
+            log.info(
+                "%s was not stopped cleanly: %d of its %d logs are checked from their recovery points on, "
+                "%d segments, %.0f MB",
+                self._directory.path, sum(bool(each.to_scan) for _, each, _ in self._openings),
+                len(self._openings), len(requests), to_check / 1e6,
+            )  # fmt: skip
+
+    def finish(self) -> None:
+        """Open every log.
+
+        Raises:
+            OSError, ApiError: the directory failed.
+        """
+        loaded, root = self.loaded, self._directory.path
+        scans = self._scans
+        assert scans is not None, "not prepared"
+        cut_logs = cut_bytes = 0
+        for key, log_opening, recovery_point in self._openings:
+            try:
+                opened, truncated_bytes, _ = log_opening.finish(scans.scan)
+            except UnsupportedLogError as error:
+                self._left_alone(key, error)
+                continue
+            finally:
+                self._progress.log_done(root, log_opening.to_scan)
+            loaded.logs[key] = opened
+            if key in self._high_watermarks:
+                loaded.high_watermarks[key] = self._high_watermarks[key]
+            if opened.recovery_point < recovery_point:
+                loaded.recovery_points_lowered = True
+            cut_logs += truncated_bytes > 0
+            cut_bytes += truncated_bytes
+        if cut_logs:
+            log.warning("%s: %d bytes of %d logs were damaged and are cut off", root, cut_bytes, cut_logs)
+
+    def close(self) -> None:
+        """Let go of the threads that scan."""
+        if self._scans is not None:
+            self._scans.close()
+
+    def _left_alone(self, key: TopicPartition, error: UnsupportedLogError) -> None:
+        # Its partition answers KAFKA_STORAGE_ERROR; it is left as it is, and the others go on.
+        log.error("%s is not opened: %s", key, error)
+        self.loaded.unopened[key] = str(error)
+        self.loaded.unopened_starts[key] = self._starts.get(key)
 
 
 def _pass_over(directory: LogDirectory, name: str, opening: LogOpening) -> None:

@@ -1,16 +1,20 @@
 """Opening a log: what is trusted, what is checked, what is cut off.
 
 After a clean stop everything is trusted; only the last segment's tail is walked to find the log's end.
-Otherwise each segment from the recovery point on is read once, in large pieces into one buffer: every batch's
+Otherwise each segment from the recovery point on is read once (`segment_check.py`): every batch's
 checksum and the order of offsets are checked, indexes, leader epochs and producer state are made anew, and
 at the first bad batch the log ends: the rest of that segment is cut and later segments are deleted.
 Below the recovery point everything was synced, so it is trusted as well.
+
+It goes in steps, so that a start can look at all logs first and have their segments scanned side by side
+(`log_scans.py`): `prepare` finds out what there is and what must be scanned, `finish` takes in the scans.
 
 A batch of the old formats 0 and 1 with a right checksum is somebody's data, not damage: it stops the
 opening instead of being cut off.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from barnabas.base.clock import Clock
 from barnabas.base.errors import ApiError
@@ -36,7 +40,14 @@ from barnabas.storage.segment import (
     LogSegment,
 )
 from barnabas.storage.segment_cache import SegmentCache
-from barnabas.storage.segment_check import CheckedSegment, UnsupportedLogError, check_segment
+from barnabas.storage.segment_check import (
+    ScanRequest,
+    SegmentScan,
+    UnsupportedLogError,
+    apply_scan,
+    scan_request,
+    scan_segment,
+)
 from barnabas.storage.segment_factory import SegmentFactory
 from barnabas.storage.segments import Segments
 from barnabas.storage.swap_files import finish_swaps, is_offset
@@ -48,6 +59,9 @@ PRODUCER_ID_EXPIRATION_MS = 86_400_000
 
 Progress = Callable[[str, int, int], None]
 """Called with (log name, bytes checked, bytes to check) while batches are checked."""
+
+Scan = Callable[[ScanRequest], SegmentScan]
+"""Scans a segment, or waits until somebody has."""
 
 
 class OpenResult(NamedTuple):
@@ -84,6 +98,40 @@ def open_log(
 ) -> OpenResult:
     """Open a partition's directory, or make it.
 
+    Args: as of `OpeningLog`.
+
+    Raises:
+        ApiError: KAFKA_STORAGE_ERROR; the directory is offline then.
+        UnsupportedLogError: old batch formats; nothing was changed.
+    """
+    opening = OpeningLog(
+        directory=directory, path=path, topic=topic, partition=partition, config=config, clock=clock,
+        cache=cache, deletions=deletions, random_below=random_below, clean=clean,
+        recovery_point=recovery_point, log_start_offset=log_start_offset, topic_id=topic_id, names=names,
+        producer_expiration_ms=producer_expiration_ms,
+    )  # fmt: skip
+    opening.prepare()
+    to_check = sum(request.size for request in opening.to_scan)
+    checked = 0
+
+    def scan(request: ScanRequest) -> SegmentScan:
+        nonlocal checked
+        before = checked
+
+        def tell(count: int) -> None:
+            if progress is not None:
+                progress(opening.name, before + count, to_check)
+
+        done = scan_segment(request, tell)
+        checked += done.valid_bytes
+        return done
+
+    return opening.finish(scan)
+
+
+class OpeningLog:
+    """A log that is being opened: `prepare`, then `finish`.
+
     Args:
         path: the partition's directory.
         random_below: draws the segment jitter (Entropy.random_below).
@@ -92,80 +140,134 @@ def open_log(
         topic_id: of a new log; an existing one has it in partition.metadata.
         names: of the directory, when it was listed before.
 
-    Raises:
-        ApiError: KAFKA_STORAGE_ERROR; the directory is offline then.
-        UnsupportedLogError: old batch formats; nothing was changed.
+    Attributes:
+        to_scan: the segments whose batches must be checked, in order; known once it is prepared.
     """
-    factory = SegmentFactory(
-        disk=directory.disk,
-        path=path,
-        clock=clock,
-        cache=cache,
-        deletions=deletions,
-        random_below=random_below,
-    )
-    opening = _Opening(factory, f"{topic}-{partition}", config, progress)
-    disk = directory.disk
-    try:
-        if names is None and disk.is_dir(path):
-            names = disk.list_dir(path)
-        fresh = names is None
-        if fresh:
-            disk.make_dirs(path)
-        names = finish_swaps(disk, path, names or [])
-        stored_topic_id = read_topic_id(disk, path) if PARTITION_METADATA_FILE in names else None
-        producers = ProducerStates(disk, path, producer_expiration_ms)
-        producers.found_snapshots(_snapshot_offsets(names))
-        if not opening.load_epochs(names):
-            clean, recovery_point = False, 0
-        opening.find_segments(names)
-        opening.check_segments(clean, max(recovery_point, 0), producers, log_start_offset)
-        start, end = opening.settle_ends(log_start_offset)
-        producers.drop_stray_snapshots(opening.segments.base_offsets)
-        rebuild_producers(producers, opening.segments, start, end, clock.wall_ms(), clean=clean and not fresh)
-    except OSError as error:
-        raise directory.failed(error, f"opening {path}") from error
-    except PartitionMetadataError as error:
-        raise UnsupportedLogError(str(error)) from error
-    except ApiError as error:
-        raise UnsupportedLogError(f"{path} was stopped cleanly or synced and is damaged: {error}") from error
-    return opening.result(
-        directory, topic, partition, producers, start, end,
-        recovery_point=end if clean else min(max(recovery_point, 0), end),
-        clean=clean, fresh=fresh, stored_topic_id=stored_topic_id, topic_id=topic_id,
-    )  # fmt: skip
-
-
-class _Opening:
-    """What the steps of one opening hand on."""
 
     def __init__(
-        self, factory: SegmentFactory, name: str, config: LogConfig, progress: Progress | None
+        self,
+        *,
+        directory: LogDirectory,
+        path: str,
+        topic: str,
+        partition: int,
+        config: LogConfig,
+        clock: Clock,
+        cache: SegmentCache,
+        deletions: PendingDeletions,
+        random_below: Callable[[int], int],
+        clean: bool = False,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+        topic_id: bytes | None = None,
+        names: list[str] | None = None,
+        producer_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS,
     ) -> None:
-        self.factory = factory
-        self.disk = factory.disk
-        self.path = factory.path
-        self.name = name
-        self.config = config
-        self.progress = progress
-        self.segments = Segments()
-        self.epochs = LeaderEpochs(f"{factory.path}/{LEADER_EPOCH_FILE}")
-        self.truncated_bytes = 0
-        self.checked_bytes = 0
-        self.indexless: list[LogSegment] = []
+        self.name = f"{topic}-{partition}"
+        self.to_scan: list[ScanRequest] = []
+        self._directory = directory
+        self._topic, self._partition = topic, partition
+        self._path = path
+        self._config = config
+        self._factory = SegmentFactory(
+            disk=directory.disk, path=path, clock=clock, cache=cache, deletions=deletions,
+            random_below=random_below,
+        )  # fmt: skip
+        self._disk = directory.disk
+        self._clean = clean
+        self._recovery_point = max(recovery_point, 0)
+        self._checkpointed_start = log_start_offset
+        self._topic_id = topic_id
+        self._stored_topic_id: bytes | None = None
+        self._names = names
+        self._fresh = False
+        self._segments = Segments()
+        self._unflushed: list[LogSegment] = []
+        self._indexless: list[LogSegment] = []
+        self._epochs = LeaderEpochs(f"{path}/{LEADER_EPOCH_FILE}")
+        self._producers = ProducerStates(self._disk, path, producer_expiration_ms)
+        self._truncated_bytes = 0
+        self._checked_bytes = 0
 
-    def load_epochs(self, names: Sequence[str]) -> bool:
+    # The steps ---------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Look at the directory, or make it; tell what is to be scanned.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR; the directory is offline then.
+            UnsupportedLogError: partition.metadata makes no sense.
+        """
+        with self._told():
+            names = self._names
+            if names is None and self._disk.is_dir(self._path):
+                names = self._disk.list_dir(self._path)
+            self._fresh = names is None
+            if names is None:
+                self._disk.make_dirs(self._path)
+            names = finish_swaps(self._disk, self._path, names or [])
+            if PARTITION_METADATA_FILE in names:
+                self._stored_topic_id = read_topic_id(self._disk, self._path)
+            self._producers.found_snapshots(_snapshot_offsets(names))
+            self._find_segments(names)
+            if not self._load_epochs(names):
+                self._clean, self._recovery_point = False, 0
+            if not self._clean and len(self._segments):
+                self._unflushed = self._segments.from_floor(self._recovery_point)
+                self.to_scan = [
+                    scan_request(self._disk, segment, self._next_base(segment)) for segment in self._unflushed
+                ]
+
+    def finish(self, scan: Scan) -> OpenResult:
+        """Take in the scans and return the log.
+
+        Args:
+            scan: called for each of `to_scan` in order, up to the first that finds damage.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR; the directory is offline then.
+            UnsupportedLogError: old batch formats; nothing was changed.
+        """
+        with self._told():
+            self._take_in_scans(scan)
+            start, end = self._settle_ends()
+            self._producers.drop_stray_snapshots(self._segments.base_offsets)
+            rebuild_producers(
+                self._producers, self._segments, start, end, self._factory.clock.wall_ms(),
+                clean=self._clean and not self._fresh,
+            )  # fmt: skip
+        return self._result(start, end)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Say what an error means to the log and its directory."""
+        try:
+            yield
+        except OSError as error:
+            raise self._directory.failed(error, f"opening {self._path}") from error
+        except PartitionMetadataError as error:
+            raise UnsupportedLogError(str(error)) from error
+        except ApiError as error:
+            raise UnsupportedLogError(
+                f"{self._path} was stopped cleanly or synced and is damaged: {error}"
+            ) from error
+
+    # Finding -----------------------------------------------------------------------------------
+
+    def _load_epochs(self, names: Sequence[str]) -> bool:
         """Read the leader epochs; False when they are damaged, so that only the batches tell them."""
         try:
             if LEADER_EPOCH_FILE in names:
-                self.epochs.load(self.disk)
+                self._epochs.load(self._disk)
+                if not self._epochs.entries and self._segments.size:
+                    raise CheckpointError(f"{self._path}/{LEADER_EPOCH_FILE} knows no epoch")
         except CheckpointError as error:
             log.warning("%s: %s; all batches are checked to make it anew", self.name, error)
-            self.epochs.clear()
+            self._epochs.clear()
             return False
         return True
 
-    def find_segments(self, names: Sequence[str]) -> None:
+    def _find_segments(self, names: Sequence[str]) -> None:
         """Open the segments, delete indexes that belong to none."""
         present = set(names)
         for name in names:
@@ -176,102 +278,51 @@ class _Opening:
             if suffix != LOG_SUFFIX:
                 if stem + LOG_SUFFIX not in present:
                     log.warning("%s: %s belongs to no segment and is deleted", self.name, name)
-                    self.disk.unlink(f"{self.path}/{name}")
+                    self._disk.unlink(f"{self._path}/{name}")
                 continue
-            segment = self.factory.existing(int(stem), self.config)
-            self.segments.add(segment)
+            segment = self._factory.existing(int(stem), self._config)
+            self._segments.add(segment)
             if stem + INDEX_SUFFIX not in present or stem + TIME_INDEX_SUFFIX not in present:
-                self.indexless.append(segment)
-            if len(self.segments) > 1:
+                self._indexless.append(segment)
+            if len(self._segments) > 1:
                 # Names come sorted, so the one before has a successor now.
-                self.segments.before_active.mark_sealed()
+                self._segments.before_active.mark_sealed()
 
-    def settle_ends(self, log_start_offset: int) -> tuple[int, int]:
-        """Make sure that there is an active segment; return the log's start and end."""
-        self._drop_segments_below(log_start_offset)
-        if not len(self.segments):
-            self.segments.add(self.factory.new(log_start_offset, self.config))
-        active = self.segments.active
-        end = active.next_offset()
-        active.remember_from(end)
-        start = max(log_start_offset, self.segments.first.base_offset)
-        self.epochs.truncate_from_end(end)
-        if start:
-            self.epochs.truncate_from_start(start)
-        return start, end
+    def _next_base(self, segment: LogSegment) -> int | None:
+        higher = self._segments.higher(segment.base_offset)
+        return higher.base_offset if higher is not None else None
 
-    def result(  # noqa: PLR0917 - called once
-        self,
-        directory: LogDirectory,
-        topic: str,
-        partition: int,
-        producers: ProducerStates,
-        start: int,
-        end: int,
-        *,
-        recovery_point: int,
-        clean: bool,
-        fresh: bool,
-        stored_topic_id: bytes | None,
-        topic_id: bytes | None,
-    ) -> OpenResult:
-        """Put the log together of what was found."""
-        durability = Durability(
-            factory=self.factory,
-            segments=self.segments,
-            root=directory.path,
-            recovery_point=recovery_point,
-            end_offset=end,
-            names_unsynced=fresh or not clean,
-            root_unsynced=fresh,
-        )
-        opened = Log(
-            directory=directory,
-            topic=topic,
-            partition=partition,
-            config=self.config,
-            factory=self.factory,
-            segments=self.segments,
-            durability=durability,
-            leader_epochs=self.epochs,
-            producers=producers,
-            log_start_offset=start,
-            log_end_offset=end,
-            topic_id=stored_topic_id or topic_id,
-            topic_id_durable=stored_topic_id is not None or topic_id is None,
-            as_closed=fresh or (clean and not self.indexless),
-        )
-        return OpenResult(opened, self.truncated_bytes, self.checked_bytes)
+    # Checking ----------------------------------------------------------------------------------
 
-    def check_segments(
-        self, clean: bool, recovery_point: int, producers: ProducerStates, start_offset: int
-    ) -> None:
+    def _take_in_scans(self, scan: Scan) -> None:
         """Check every batch behind the recovery point; make missing indexes of what is trusted."""
-        unflushed = [] if clean or not len(self.segments) else self.segments.from_floor(recovery_point)
-        to_check = sum(segment.size for segment in unflushed)
+        unflushed = self._unflushed
         if unflushed:
             # The file may know epochs whose batches are lost; those that are left tell theirs.
-            self.epochs.truncate_from_end(unflushed[0].base_offset)
-        for segment in self.indexless:
+            self._epochs.truncate_from_end(unflushed[0].base_offset)
+        for segment in self._indexless:
             if segment not in unflushed:
                 self._rebuild_indexes(segment)
-        for segment in unflushed:
+        for segment, request in zip(unflushed, self.to_scan, strict=True):
             base_offset = segment.base_offset
-            if producers.map_end_offset != base_offset:
+            if self._producers.map_end_offset != base_offset:
                 rebuild_producers(
-                    producers, self._segments_below(base_offset), min(start_offset, base_offset), base_offset,
-                    self.factory.clock.wall_ms(), snapshot=False,
+                    self._producers, self._segments_below(base_offset),
+                    min(self._checkpointed_start, base_offset), base_offset,
+                    self._factory.clock.wall_ms(), snapshot=False,
                 )  # fmt: skip
-            higher = self.segments.higher(base_offset)
-            next_base = higher.base_offset if higher is not None else None
-            checked = check_segment(segment, self.epochs, producers, self._teller(to_check), before=next_base)
-            self.checked_bytes += checked.valid_bytes
-            producers.take_snapshot()
-            if checked.valid_bytes < segment.size or self._hole_behind(checked, next_base):
-                self._cut(segment, checked.valid_bytes)
+            checked = scan(request)
+            apply_scan(segment, checked, self._epochs, self._producers)
+            self._checked_bytes += checked.valid_bytes
+            self._producers.take_snapshot()
+            if checked.damage is not None:
+                self._cut(segment, checked, checked.damage)
+                return
+            if self._hole_behind(checked, request.before):
+                self._cut(segment, checked, f"the segment ends before the next one's offset {request.before}")
                 return
 
-    def _hole_behind(self, checked: CheckedSegment, next_base: int | None) -> bool:
+    def _hole_behind(self, checked: SegmentScan, next_base: int | None) -> bool:
         """Whether the end of a segment was lost while the next one survived a power failure.
 
         Only compaction leaves offsets out on purpose. Apache Kafka serves such a log with its hole; here the
@@ -281,15 +332,8 @@ class _Opening:
             next_base is not None
             and checked.next_offset < next_base
             and checked.contiguous
-            and not self.config.compact
+            and not self._config.compact
         )
-
-    def _teller(self, to_check: int) -> Callable[[int], None]:
-        """Return what `check_segment` tells its progress within one segment to."""
-        report, name, done = self.progress, self.name, self.checked_bytes
-        if report is None:
-            return lambda _: None
-        return lambda count: report(name, done + count, to_check)
 
     def _rebuild_indexes(self, segment: LogSegment) -> None:
         log.warning("%s: segment %d lacks an index, it is made anew", self.name, segment.base_offset)
@@ -302,42 +346,99 @@ class _Opening:
 
     def _segments_below(self, offset: int) -> Segments:
         below = Segments()
-        for segment in self.segments:
+        for segment in self._segments:
             if segment.base_offset < offset:
                 below.add(segment)
         return below
 
-    def _cut(self, segment: LogSegment, valid_bytes: int) -> None:
+    def _cut(self, segment: LogSegment, checked: SegmentScan, damage: str) -> None:
         """Cut a damaged segment and drop all behind it, from the last, so a crash leaves no hole."""
-        later = [other for other in self.segments if other.base_offset > segment.base_offset]
-        self.truncated_bytes = segment.size - valid_bytes + sum(other.size for other in later)
+        later = [other for other in self._segments if other.base_offset > segment.base_offset]
+        cut_bytes = segment.size - checked.valid_bytes
+        self._truncated_bytes = cut_bytes + sum(other.size for other in later)
         log.warning(
-            "%s: damaged at byte %d of segment %d; %d bytes and %d later segments are cut off",
-            self.name, valid_bytes, segment.base_offset, segment.size - valid_bytes, len(later),
+            "%s: %s at byte %d of %s: the log ends at offset %d; %d bytes of that segment are cut off%s",
+            self.name, damage, checked.valid_bytes, segment.path(LOG_SUFFIX), checked.next_offset, cut_bytes,
+            _later_text(later),
         )  # fmt: skip
         for other in reversed(later):
             self._drop(other)
         if segment.sealed:
             segment.unseal()
         # As in Log.truncate_to: names first, and the cut for certain before anything is appended behind it.
-        self.disk.sync_dir(self.path)
-        segment.leased.file.truncate(valid_bytes)
+        self._disk.sync_dir(self._path)
+        segment.leased.file.truncate(checked.valid_bytes)
         segment.leased.file.sync()
-        segment.size = valid_bytes
+        segment.size = checked.valid_bytes
 
     def _drop(self, segment: LogSegment) -> None:
-        self.segments.remove(segment.base_offset)
+        self._segments.remove(segment.base_offset)
         segment.abandon()
         for suffix in SEGMENT_SUFFIXES:
-            if self.disk.exists(segment.path(suffix)):
-                self.disk.unlink(segment.path(suffix))
+            if self._disk.exists(segment.path(suffix)):
+                self._disk.unlink(segment.path(suffix))
+
+    # The log -----------------------------------------------------------------------------------
+
+    def _settle_ends(self) -> tuple[int, int]:
+        """Make sure that there is an active segment; return the log's start and end."""
+        self._drop_segments_below(self._checkpointed_start)
+        if not len(self._segments):
+            self._segments.add(self._factory.new(self._checkpointed_start, self._config))
+        active = self._segments.active
+        end = active.next_offset()
+        active.remember_from(end)
+        start = max(self._checkpointed_start, self._segments.first.base_offset)
+        self._epochs.truncate_from_end(end)
+        if start:
+            self._epochs.truncate_from_start(start)
+        return start, end
 
     def _drop_segments_below(self, log_start_offset: int) -> None:
         """When the log ends before its checkpointed start, nothing of it may be read: start over there."""
-        if len(self.segments) and self.segments.active.next_offset() < log_start_offset:
+        if len(self._segments) and self._segments.active.next_offset() < log_start_offset:
             log.warning("%s ends before its start %d; it starts over there", self.name, log_start_offset)
-            for segment in list(self.segments):
+            for segment in list(self._segments):
                 self._drop(segment)
+
+    def _result(self, start: int, end: int) -> OpenResult:
+        """Put the log together of what was found."""
+        clean, fresh, stored = self._clean, self._fresh, self._stored_topic_id
+        durability = Durability(
+            factory=self._factory,
+            segments=self._segments,
+            root=self._directory.path,
+            recovery_point=end if clean else min(self._recovery_point, end),
+            end_offset=end,
+            names_unsynced=fresh or not clean,
+            root_unsynced=fresh or not clean,
+        )
+        opened = Log(
+            directory=self._directory,
+            topic=self._topic,
+            partition=self._partition,
+            config=self._config,
+            factory=self._factory,
+            segments=self._segments,
+            durability=durability,
+            leader_epochs=self._epochs,
+            producers=self._producers,
+            log_start_offset=start,
+            log_end_offset=end,
+            topic_id=stored or self._topic_id,
+            topic_id_durable=stored is not None or self._topic_id is None,
+            as_closed=fresh or (clean and not self._indexless),
+        )
+        return OpenResult(opened, self._truncated_bytes, self._checked_bytes)
+
+
+def _later_text(later: Sequence[LogSegment]) -> str:
+    if not later:
+        return ""
+    names = f"segment {later[0].base_offset}"
+    if len(later) > 1:
+        names = f"{len(later)} segments from {later[0].base_offset} to {later[-1].base_offset}"
+    return f", and all of {names} ({sum(other.size for other in later)} bytes)"
 
 
 def _snapshot_offsets(names: Sequence[str]) -> list[int]:

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 
-from barnabas.cli.serve import RecoveryProgress, serve
+from barnabas.cli.serve import RecoveryLines, serve
 from barnabas.cli.serve_options import ServeOptions
 from barnabas.server.listeners import ListenerAddress, SecurityProtocol
+from barnabas.storage.log_scans import RecoveryProgress
 
 
 class StartError(Exception):
@@ -157,15 +158,36 @@ def test_the_first_signal_stops_and_the_second_hurries(
     assert broker.last.stops == [False, True]
 
 
-def test_recovery_is_told_once_a_second(capsys: pytest.CaptureFixture[str]) -> None:
+class _Checked:
+    """Progress of a start that checks two logs."""
+
+    logs_left: ClassVar[dict[str, int]] = {"/a": 1, "/b": 1}
+    segments_left: ClassVar[dict[str, int]] = {"/a": 3, "/b": 1}
+    bytes_to_check = 10_000_000
+    bytes_checked = 0
+
+
+def test_a_check_of_logs_is_told_when_it_takes_more_than_a_second(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     now = [0.0]
-    progress = RecoveryProgress(lambda: now[0])
-    for now[0] in (0.5, 1.0, 1.5, 2.5):
-        progress("orders-0", int(now[0] * 1_000_000), 10_000_000)
+    lines, progress = RecoveryLines(lambda: now[0]), cast(RecoveryProgress, _Checked())
+    for now[0] in (0.5, 1.0, 1.5, 5.9, 6.0):
+        progress.bytes_checked = int(now[0] * 1_000_000)  # type: ignore[misc]
+        lines(progress)
+    lines.finish()
     assert capsys.readouterr().err == (
-        "barnabas: checking orders-0 after an unclean stop: 10% of 10 MB\n"
-        "barnabas: checking orders-0 after an unclean stop: 25% of 10 MB\n"
+        "barnabas: checking logs after an unclean stop: 10% of 10 MB, 2 logs and 4 segments left\n"
+        "barnabas: checking logs after an unclean stop: 60% of 10 MB, 2 logs and 4 segments left\n"
+        "barnabas: checked 6 MB of logs in 6.0 s\n"
     )
+
+
+def test_a_short_check_of_logs_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = RecoveryLines(lambda: 0.0)
+    lines(cast(RecoveryProgress, _Checked()))
+    lines.finish()
+    assert not capsys.readouterr().err
 
 
 def test_what_clients_make_long_is_cut_in_the_log_and_a_line_of_the_request_log_is_not() -> None:
