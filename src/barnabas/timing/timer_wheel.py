@@ -122,7 +122,7 @@ class _Bucket(Timer):
         following._previous = previous
         timer._bucket = None
         # Links to neighbours would keep those alive for as long as somebody holds this one.
-        del timer._previous, timer._next
+        timer._previous = timer._next = self
         if self._next is self:
             self.wheel._next_is_known = False
             if self.level is not None:
