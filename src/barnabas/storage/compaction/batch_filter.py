@@ -7,9 +7,9 @@ when a batch with a tombstone, or a marker that nothing stands before any more, 
 takes the place of the base timestamp (KIP-534).
 
 A batch without records stays, as a header, when it is an active producer's last one, which a restart reads
-that producer's sequence number or epoch from, or when it ends the range that is cleaned, whose last offset
-would be forgotten. Any other is left out, and readers go over the gap. What loses no record stays byte for
-byte.
+that producer's sequence number or epoch from, or when it is the last one below the high watermark, so that
+the log does not seem to end earlier. Any other is left out, and readers go over the gap. What loses no record
+stays byte for byte.
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ class BatchFilter:
     """Decides what stays, batch after batch from the beginning of the log.
 
     Args:
-        first_uncleanable_offset: the batch before it ends the range that is cleaned.
+        high_watermark: of the log.
 
     Attributes:
         aborted_kept: aborted transactions whose markers were met and stay, for the transaction index of the
@@ -48,7 +48,7 @@ class BatchFilter:
         offset_map: OffsetMap,
         transactions: CleanedTransactions,
         active_producers: Iterable[ActiveProducer],
-        first_uncleanable_offset: int,
+        high_watermark: int,
         now_ms: int,
         delete_retention_ms: int,
         statistics: CleaningStatistics,
@@ -56,7 +56,7 @@ class BatchFilter:
         self._map = offset_map
         self._transactions = transactions
         self._producers = {producer.producer_id: producer for producer in active_producers}
-        self._first_uncleanable_offset = first_uncleanable_offset
+        self._high_watermark = high_watermark
         self._now_ms = now_ms
         self._horizon_ms = now_ms + delete_retention_ms
         self._statistics = statistics
@@ -146,7 +146,7 @@ class BatchFilter:
 
     def _must_stay(self, header: BatchHeader) -> bool:
         """Whether a batch stays even without records."""
-        if header.next_offset == self._first_uncleanable_offset:
+        if header.next_offset == self._high_watermark:
             return True
         if header.producer_id == NO_PRODUCER_ID:
             return False

@@ -132,7 +132,9 @@ class InProcessCleaning:
             offset_map=offset_map,
             transactions=CleanedTransactions(aborted),
             active_producers=task.active_producers,
-            first_uncleanable_offset=task.first_uncleanable_offset,
+            high_watermark=task.first_uncleanable_offset
+            if task.high_watermark is None
+            else task.high_watermark,
             now_ms=task.now_ms,
             delete_retention_ms=task.delete_retention_ms,
             statistics=statistics,

@@ -69,6 +69,8 @@ class CleaningTask:
         aborted_beyond: aborted transactions with a record below `first_uncleanable_offset` and the marker
             in a segment that is not in `segments`; those of `segments` are read from their files.
         hash_seed: 64 random bits: keys that collide in the offset map cannot be made without knowing them.
+        high_watermark: of the log, at least `first_uncleanable_offset`, which stands in for None: the batch
+            before it is kept even without records.
     """
 
     path: str
@@ -88,6 +90,7 @@ class CleaningTask:
     active_producers: tuple[ActiveProducer, ...] = ()
     aborted_beyond: tuple[AbortedTransaction, ...] = ()
     hash_seed: int = 0
+    high_watermark: int | None = None
 
     @property
     def size_bytes(self) -> int:

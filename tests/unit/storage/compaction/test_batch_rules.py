@@ -266,14 +266,16 @@ def test_the_marker_stays_that_alone_tells_an_active_producers_epoch() -> None:
     assert [header.base_offset for header, _ in log.batches()] == [1]
 
 
-def test_the_batch_that_ends_the_cleaned_range_stays_without_records() -> None:
+def test_the_last_batch_below_the_high_watermark_stays_without_records() -> None:
     log = CompactedLog(
         [(0, key_batch(0, ("a", "1")) + transactional(1, ("a", "2")) + end_marker(2, 7, commit=False)
           + transactional(3, ("a", "3"))), (4, end_marker(4, 7, commit=False))]
     )  # fmt: skip
-    log.clean(active_producers=())
+    log.clean(active_producers=(), high_watermark=4)
     header, records = log.batches([0])[-1]
     assert (header.last_offset, records) == (3, [])
+    log.clean(active_producers=(), high_watermark=5)
+    assert [header.last_offset for header, _ in log.batches([0])] == [0, 2]
 
 
 # A map that gets full ------------------------------------------------------------------------------
