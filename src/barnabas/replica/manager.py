@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from barnabas.base.clock import Clock
 from barnabas.base.cold_reads import ColdReadError, ColdReads
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.base.hints import Final
+from barnabas.base.hints import TYPE_CHECKING, Final
 from barnabas.base.uuids import NULL_UUID
 from barnabas.metadata.image import (
     DIRECTORY_LOST,
@@ -24,6 +24,7 @@ from barnabas.metadata.image import (
     MetadataImage,
     PartitionImage,
 )
+from barnabas.replica.appends import Appends
 from barnabas.replica.cold_lookups import ColdLookups
 from barnabas.replica.delayed_delete_records import DelayedDeleteRecords, DeleteRecordsReason
 from barnabas.replica.delayed_fetch import (
@@ -32,7 +33,6 @@ from barnabas.replica.delayed_fetch import (
     IsThrottled,
     reason_to_answer_now,
 )
-from barnabas.replica.delayed_produce import DelayedProduce
 from barnabas.replica.fetch import (
     FetchOutcome,
     FetchParams,
@@ -50,29 +50,22 @@ from barnabas.replica.offset_requests import (
     EpochEndOffset,
     LeaderEpochPartition,
 )
-from barnabas.replica.partition import LATEST_PRODUCE_VERSION, Partition
+from barnabas.replica.partition import Partition
 from barnabas.replica.partition_traffic import count_out
-from barnabas.replica.produce import (
-    INTERNAL_TOPICS,
-    LOG_START_UNTOLD,
-    AppendOutcome,
-    AppendPartition,
-    AppendPartitionResult,
-    AppendReason,
-)
+from barnabas.replica.produce import INTERNAL_TOPICS, AppendReason
 from barnabas.replica.replica_statistics import ReplicaManagerStatistics, WaitingStatistics
 from barnabas.replica.session_partitions import QuietChanges, SessionPartitions
-from barnabas.storage.batch_validation import RecordsRejectedError
+from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.producer_state import AppendOrigin
 from barnabas.timing.purgatory import TRIES_MAX_PER_TURN, Purgatory
 from barnabas.timing.timer_wheel import TimerWheel
 
+if TYPE_CHECKING:
+    from barnabas.replica.fetch_verifier import FetchVerifier
+
 # Looking a member up in its enum costs as much as a small call.
 _NONE: Final = ErrorCode.NONE
-_APPENDED: Final = AppendReason.APPENDED
-_CLIENT: Final = AppendOrigin.CLIENT
 
 
 class ReplicaManager:
@@ -88,10 +81,13 @@ class ReplicaManager:
         select_replica: None: consumers are never sent elsewhere.
         is_throttled: None: followers are never throttled.
         cold_reads: who brings in what a look-up needs (F44); None: look-ups wait for the disk.
+        verifier: checks what fetches are served with; None: nobody does.
 
     Attributes:
+        verifier: the same.
         partitions: those this broker hosts.
         reader: what fetches read by.
+        append: see `Appends.append`.
         list_offsets: see `OffsetsByTime.list_offsets`.
     """
 
@@ -109,11 +105,13 @@ class ReplicaManager:
         select_replica: SelectReplica | None = None,
         is_throttled: IsThrottled | None = None,
         cold_reads: ColdReads | None = None,
+        verifier: "FetchVerifier | None" = None,
     ) -> None:
         self._clock = clock
         self._log_manager = log_manager
         self._image = image
         self._is_throttled = is_throttled
+        self.verifier = verifier
         self._cold_lookups = ColdLookups(cold_reads)
         self.partitions = HostedPartitions(
             local_id=local_id,
@@ -131,10 +129,12 @@ class ReplicaManager:
             select_replica=select_replica,
             is_throttled=is_throttled,
             cold_tries_max=self._cold_lookups.tries_max,
+            verifier=verifier,
         )
         self.list_offsets = OffsetsByTime(self.partitions, self._cold_lookups).list_offsets
         self._fetches = Purgatory("Fetch", wheel, call_soon, tries_max=tries_max_per_turn)
         self._produces = Purgatory("Produce", wheel, call_soon, tries_max=tries_max_per_turn)
+        self.append = Appends(self.partitions, self._produces, clock, self._wake).append
         self._deletions = Purgatory("DeleteRecords", wheel, call_soon, tries_max=tries_max_per_turn)
         self._quiet_changes = QuietChanges(call_soon)
         self._fetch_reasons: Counter[FetchReason] = Counter()
@@ -325,109 +325,6 @@ class ReplicaManager:
         by_name = self.partitions.by_name
         session.settle(outcome.partitions, outcome.results, by_name, self._quiet_changes)
 
-    # Append
-
-    def append(
-        self,
-        *,
-        acks: int,
-        timeout_ms: int,
-        partitions: Sequence[AppendPartition],
-        respond: Callable[[AppendOutcome], None],
-        owner: Hashable | None = None,
-        origin: AppendOrigin = AppendOrigin.CLIENT,
-        request_version: int = LATEST_PRODUCE_VERSION,
-    ) -> None:
-        """Append each partition's batch, then answer by `acks` (P1).
-
-        Args:
-            acks: 0 and 1 answer after the local append, -1 when the high watermark has passed; anything else
-                is INVALID_REQUIRED_ACKS for every partition and nothing is appended.
-            respond: as in `fetch`; for acks=0 too, since an error closes the connection.
-            request_version: of Produce; below 7 zstd is refused (76).
-        """
-        if acks not in (-1, 0, 1):
-            refused = [AppendPartitionResult(ErrorCode.INVALID_REQUIRED_ACKS) for _ in partitions]
-            respond(AppendOutcome(refused, AppendReason.NOTHING_APPENDED))
-            return
-        results: list[AppendPartitionResult] = []
-        waiting: list[tuple[AppendPartitionResult, Partition, int]] = []
-        appended = False
-        for request in partitions:
-            try:
-                result, partition = self._append_one(request, acks, origin, request_version)
-            except ApiError as error:
-                results.append(self._append_error(request, error))
-                continue
-            appended = True
-            results.append(result)
-            if acks == -1:
-                required_offset = result.last_offset + 1
-                decided = partition.has_replicated(required_offset)
-                if decided is None:
-                    waiting.append((result, partition, required_offset))
-                else:
-                    result.error_code = decided
-        if waiting:
-            operation = DelayedProduce(
-                self._clock.monotonic_ms() + timeout_ms, waiting, results, respond, self._clock.monotonic_us
-            )
-            self._produces.try_complete_else_watch(operation, [entry[1] for entry in waiting], owner)
-            return
-        respond(AppendOutcome(results, _APPENDED if appended else AppendReason.NOTHING_APPENDED))
-
-    def _append_one(
-        self, request: AppendPartition, acks: int, origin: AppendOrigin, request_version: int
-    ) -> tuple[AppendPartitionResult, Partition]:
-        partition = self.partitions.by_name.get((request.topic, request.partition))
-        if partition is None:
-            if not request.topic and request.topic_id != NULL_UUID:
-                raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
-            raise ApiError(self.partitions.missing_error(request.topic, request.partition))
-        if request.topic_id not in (partition.topic_id, NULL_UUID):
-            raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
-        if origin is _CLIENT and request.topic in INTERNAL_TOPICS:
-            raise ApiError(
-                ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {request.topic}"
-            )
-        info, moved = partition.append_as_leader(
-            request.records,
-            acks=acks,
-            origin=origin,
-            request_version=request_version,
-            now_ms=self._clock.wall_ms(),
-            verification=request.verification,
-        )
-        partition.traffic.appended(info)
-        self._wake(partition, high_watermark_moved=moved)
-        return (
-            AppendPartitionResult(
-                _NONE,
-                info.first_offset,
-                info.last_offset,
-                info.log_append_time_ms,
-                partition.log.log_start_offset,
-            ),
-            partition,
-        )
-
-    def _append_error(self, request: AppendPartition, error: ApiError) -> AppendPartitionResult:
-        result = AppendPartitionResult(error.code, error_message=error.message)
-        partition = self.partitions.by_name.get((request.topic, request.partition))
-        if partition is not None and error.code not in LOG_START_UNTOLD:
-            # A producer whose sequence is refused learns from it whether its records are merely gone.
-            result.log_start_offset = partition.log.log_start_offset
-            partition.traffic.failed_produces += 1
-        if partition is not None:
-            partition.traffic.produces += 1
-        if isinstance(error, RecordsRejectedError):
-            result.record_errors = error.record_errors
-        if error.code is ErrorCode.NOT_LEADER_OR_FOLLOWER:
-            result.leader_id, result.leader_epoch = self.partitions.leader_of(
-                request.topic, request.partition
-            )
-        return result
-
     # Offsets
 
     def offset_for_leader_epoch(self, partitions: Sequence[LeaderEpochPartition]) -> list[EpochEndOffset]:
@@ -448,9 +345,13 @@ class ReplicaManager:
         respond: Callable[[list[DeleteRecordsResult]], None],
         owner: Hashable | None = None,
     ) -> None:
-        """Advance log starts, then answer when every replica has followed or timeout_ms has passed."""
+        """Advance log starts, then answer when every replica has followed or timeout_ms has passed.
+
+        What is answered as deleted stays deleted, whatever happens: the new starts are on the disk by then.
+        """
+        deadline_ms = self._clock.monotonic_ms() + timeout_ms
         results: list[DeleteRecordsResult] = []
-        waiting: list[tuple[DeleteRecordsResult, Partition, int]] = []
+        moved: list[tuple[DeleteRecordsResult, Partition, int]] = []
         for request in partitions:
             try:
                 if request.topic in INTERNAL_TOPICS:
@@ -460,27 +361,44 @@ class ReplicaManager:
             except ApiError as error:
                 results.append(DeleteRecordsResult(error.code))
                 continue
-            result = DeleteRecordsResult(_NONE, partition.low_watermark())
-            results.append(result)
-            if result.low_watermark < wanted:
-                waiting.append((result, partition, wanted))
-        if not waiting:
-            respond(results)
-            return
-        operation = DelayedDeleteRecords(self._clock.monotonic_ms() + timeout_ms, waiting, results, respond)
-        self._deletions.try_complete_else_watch(operation, [entry[1] for entry in waiting], owner)
+            results.append(DeleteRecordsResult(_NONE, partition.low_watermark()))
+            moved.append((results[-1], partition, wanted))
+        directories = [partition.log.directory for _, partition, _ in moved]
+
+        def persisted() -> None:
+            waiting = []
+            for result, partition, wanted in moved:
+                if not partition.log.directory.online:
+                    result.error_code, result.low_watermark = ErrorCode.KAFKA_STORAGE_ERROR, -1
+                elif result.low_watermark < wanted:
+                    waiting.append((result, partition, wanted))
+            if not waiting:
+                respond(results)
+                return
+            operation = DelayedDeleteRecords(deadline_ms, waiting, results, respond)
+            self._deletions.try_complete_else_watch(operation, [entry[1] for entry in waiting], owner)
+
+        self._log_manager.when_log_starts_are_written(directories, persisted)
 
     # Wakes
 
-    def _wake(self, partition: Partition, *, high_watermark_moved: bool) -> None:
+    def log_released(self, log: Log) -> None:
+        """Of a log that held records back until they were synced, more may be shown and acknowledged."""
+        partition = self.partitions.by_name.get((log.topic, log.partition))
+        if partition is not None and partition.log is log:
+            partition.maybe_advance_high_watermark()
+            # Also when it did not move: with acks=1 the sync alone was waited for.
+            self._wake(partition, True)
+
+    def _wake(self, partition: Partition, high_watermark_moved: bool) -> None:
         self._fetches.check_later(partition)
         if high_watermark_moved:
             self._produces.check_later(partition)
             self._deletions.check_later(partition)
 
     def _watermark_moved(self, partition: Partition) -> None:
-        self._wake(partition, high_watermark_moved=True)
+        self._wake(partition, True)
 
     def _wake_all(self, partitions: Iterable[Partition]) -> None:
         for partition in partitions:
-            self._wake(partition, high_watermark_moved=True)
+            self._wake(partition, True)

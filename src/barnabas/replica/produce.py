@@ -34,6 +34,7 @@ class AppendReason(Enum):
 
     APPENDED = "appended, nothing to wait for"
     NOTHING_APPENDED = "every partition failed"
+    SYNCED = "every partition is synced as flush.messages asks, or failed"
     REPLICATED = "every partition reached its required offset or failed"
     TIMEOUT = "timeout_ms passed"
     SHUTDOWN = "the broker stops"

@@ -5,31 +5,67 @@ touches nothing of the log; `Log.finish_flush` moves the recovery point. A recov
 exceeds what was synced, however appends and flushes interleave.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from barnabas.base.disk import Disk
 from barnabas.base.region import LeasedFile
+from barnabas.storage.offset_metadata import LogOffsetMetadata
 
 
 class FlushWork:
     """Files and directories to sync, in order.
 
+    Args:
+        now_us: reads the monotonic clock; from any thread.
+
     Attributes:
         up_to_offset: everything below it is durable once `run` returns.
+        log_end: the log's end when it was begun, if everything up to there is synced.
         cuts_before: how often the log had been cut when it was begun.
+        names_before: how often names in its directory had changed by then.
         sealed: base offsets of the sealed segments whose indexes are as well.
+        took_us: how long `run` took.
     """
 
-    __slots__ = ("_directories", "_disk", "_files", "_paths", "cuts_before", "sealed", "up_to_offset")
+    __slots__ = (
+        "_directories",
+        "_disk",
+        "_files",
+        "_now_us",
+        "_paths",
+        "cuts_before",
+        "log_end",
+        "names_before",
+        "sealed",
+        "took_us",
+        "up_to_offset",
+    )
 
-    def __init__(self, *, disk: Disk, up_to_offset: int, cuts_before: int) -> None:
+    def __init__(
+        self,
+        *,
+        disk: Disk,
+        now_us: Callable[[], int],
+        up_to_offset: int,
+        cuts_before: int,
+        names_before: int,
+    ) -> None:
         self._disk = disk
+        self._now_us = now_us
         self._files: list[LeasedFile] = []
         self._paths: list[str] = []
         self._directories: list[str] = []
         self.up_to_offset = up_to_offset
+        self.log_end: LogOffsetMetadata | None = None
         self.cuts_before = cuts_before
+        self.names_before = names_before
         self.sealed: list[int] = []
+        self.took_us = 0
+
+    @property
+    def sync_count(self) -> int:
+        """Files and directories that it syncs."""
+        return len(self._files) + len(self._paths) + len(self._directories)
 
     def add_file(self, leased: LeasedFile) -> None:
         """Sync an open file; it is held open from now on, since looking at the next one may close it."""
@@ -50,6 +86,7 @@ class FlushWork:
         Raises:
             OSError: a sync failed; what was written may be lost, so the directory must go offline.
         """
+        began_us = self._now_us()
         for leased in self._files:
             leased.file.sync()
         for path in self._paths:
@@ -66,6 +103,7 @@ class FlushWork:
                 self._disk.sync_dir(directory)
             except FileNotFoundError:
                 continue  # the partition was deleted meanwhile
+        self.took_us = self._now_us() - began_us
 
     def try_run(self) -> OSError | None:
         """Run it here and return what went wrong."""

@@ -6,6 +6,10 @@ Appends are one positioned write of [fresh 16-byte prefix, the producer's bytes]
 lie before the bytes that the CRC covers, so records are neither copied nor checked again (P3). Reading is in
 `log_reader.py`, rolling, truncating and deleting in `segmented_log.py`: both are halves of this class.
 
+Where `flush.messages` asks for it, what was appended is held back until it is synced: `durability.held`
+says up to where the log may be shown and acknowledged meanwhile. Syncing inside the append was rejected: it
+stops the loop, and every client with it, and each append pays a sync of its own (`group_commit.py`).
+
 Locks were rejected: one loop owns a log. Helper threads only ever see FlushWork and FileSlice.
 Every OSError takes the log's directory offline and becomes ApiError KAFKA_STORAGE_ERROR.
 """
@@ -14,6 +18,7 @@ from collections.abc import Sequence
 
 from barnabas.base.disk import Buffer, FileReplacements
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.hints import Protocol
 from barnabas.protocol.record_batch import CONTROL_BIT, TIMESTAMP_TYPE_BIT, TRANSACTIONAL_BIT
 from barnabas.storage.append_info import AppendInfo
 from barnabas.storage.durability import Durability
@@ -34,14 +39,29 @@ from barnabas.storage.segments import Segments
 _MOVES_FIRST_UNSTABLE = TRANSACTIONAL_BIT | CONTROL_BIT
 
 
+class FlushTaker(Protocol):
+    """Who syncs logs whose `flush.messages` is reached, so that an append need not wait for the disk."""
+
+    def flush_soon(self, appended: "Log") -> None:
+        """Have everything that the log holds now synced, perhaps before this returns.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR, it was tried at once.
+        """
+
+    def released(self, synced: "Log") -> None:
+        """Of a log that held something back, more may be shown and acknowledged now."""
+
+
 class Log(SegmentedLog):
     """The log of one partition; `recovery.open_log` makes it.
 
     Attributes:
         topic_id: 16 bytes, or None for a log without partition.metadata.
+        flushes: None: appends that reach `flush.messages` sync before they return.
     """
 
-    __slots__ = ("_topic_id_durable", "topic_id")
+    __slots__ = ("_topic_id_durable", "flushes", "topic_id")
 
     def __init__(
         self,
@@ -77,11 +97,23 @@ class Log(SegmentedLog):
         )
         self.topic_id = topic_id
         self._topic_id_durable = topic_id_durable
+        self.flushes: FlushTaker | None = None
 
     @property
     def recovery_point(self) -> int:
         """Everything below it was synced."""
         return self.durability.recovery_point
+
+    @property
+    def releasable_end_metadata(self) -> LogOffsetMetadata:
+        """The log's end, or that of what may be shown and acknowledged while a sync is under way."""
+        held = self.durability.held
+        return self._end if held is None else held
+
+    @property
+    def flush_is_due(self) -> bool:
+        """Whether as many offsets as `flush.messages` says are not known to be synced."""
+        return self._end.message_offset - self.durability.recovery_point >= self.config.flush_messages
 
     # Appending ---------------------------------------------------------------------------------
 
@@ -124,11 +156,16 @@ class Log(SegmentedLog):
     def append_as_follower(self, records: Buffer) -> AppendInfo:
         """Append whole batches as a leader sent them: offsets and leader epochs stay.
 
+        A sync that is due comes before the return: the follower's next fetch tells its leader what it has.
+
         Raises:
             ApiError: CORRUPT_MESSAGE for a wrong CRC or a cut batch, OFFSET_OUT_OF_RANGE when they do not
                 lie behind the log's end in order, KAFKA_STORAGE_ERROR.
         """
-        return self._write(take_batches(records, self._end.message_offset))
+        info = self._write(take_batches(records, self._end.message_offset))
+        if self.durability.held is not None:
+            self.flush()
+        return info
 
     def _append_checked(
         self, incoming: IncomingBatches, origin: AppendOrigin, verification: VerificationState | None
@@ -140,6 +177,9 @@ class Log(SegmentedLog):
                 )
                 if repeated is not None:
                     first, last, at = repeated.first_offset, repeated.last_offset, repeated.timestamp
+                    if last >= self.durability.recovery_point and self.flush_is_due:
+                        # Appended before flush.messages was set, or by a process that was killed.
+                        self._hold_from(LogOffsetMetadata(first))
                     return AppendInfo(first, last, at, at, self.log_start_offset, 0, duplicate=True)
         return self._write(incoming)
 
@@ -174,13 +214,27 @@ class Log(SegmentedLog):
                     self._find_first_unstable()
         last = heads[-1]
         next_offset = last.last_offset + 1
+        end_before = self._end
         self._end = LogOffsetMetadata(next_offset, segment.base_offset, segment.size)
         self.producers.map_end_offset = next_offset
         if next_offset - self.durability.recovery_point >= self.config.flush_messages:
-            self.flush()
+            self._hold_from(end_before)
         append_time_ms = last.max_timestamp if last.attributes & TIMESTAMP_TYPE_BIT else -1
         first_offset, start, size = heads[0].base_offset, self.log_start_offset, incoming.size
         return AppendInfo(first_offset, last.last_offset, max_timestamp, append_time_ms, start, size)
+
+    def _hold_from(self, end: LogOffsetMetadata) -> None:
+        """`flush.messages` is reached: what lies behind `end` is not shown or acknowledged before a sync.
+
+        Of N messages at most N - 1 are thus seen unsynced. What comes while that sync is under way waits as
+        well, and is let go with it when it is fewer than N.
+        """
+        if self.flushes is None:
+            self.flush()
+            return
+        if self.durability.held is None:
+            self.durability.held = end
+        self.flushes.flush_soon(self)
 
     def _write_topic_id(self) -> None:
         if self.topic_id is not None:
@@ -213,11 +267,19 @@ class Log(SegmentedLog):
     # Flushing and closing ------------------------------------------------------------------------
 
     def begin_flush(
-        self, up_to_offset: int | None = None, replacements: FileReplacements | None = None
+        self,
+        up_to_offset: int | None = None,
+        replacements: FileReplacements | None = None,
+        *,
+        with_epochs: bool = True,
     ) -> FlushWork | None:
         """Collect what must be synced so that everything below `up_to_offset` (the log's end) is durable.
 
         With `replacements`, whoever calls syncs those and all else himself.
+
+        Args:
+            with_epochs: write the leader epochs too, before this returns. Without it they are still written
+                before a checkpoint tells of the recovery point; a start makes those behind that anew.
 
         Returns:
             None when all of it is. Else run it, on any thread, then call `finish_flush`.
@@ -233,10 +295,17 @@ class Log(SegmentedLog):
         try:
             if not self._topic_id_durable:
                 self._write_topic_id()
-            self.leader_epochs.persist(self.directory.disk, log_end, replacements)
-            return self.durability.begin(end, self.producers)
+            if with_epochs:
+                self.leader_epochs.persist(self.directory.disk, log_end, replacements)
+            work = self.durability.begin(end, self.producers)
         except OSError as error:
             raise self.directory.failed(error, f"flushing {self.name}") from error
+        if work is None:
+            if self.durability.held is not None and end == log_end:
+                self._release(None)
+        elif end == log_end:
+            work.log_end = self._end
+        return work
 
     def finish_flush(self, work: FlushWork, error: OSError | None = None) -> None:
         """Move the recovery point after `work` ran; with its error, take the directory offline instead.
@@ -247,7 +316,23 @@ class Log(SegmentedLog):
         work.release()
         if error is not None:
             raise self.directory.failed(error, f"flushing {self.name}") from error
-        self.durability.finish(work)
+        is_same_log = self.durability.finish(work)
+        if self.durability.held is not None:
+            self._release(work.log_end if is_same_log else None)
+
+    def _release(self, synced_end: LogOffsetMetadata | None) -> None:
+        """Hold back no more than must be, after a sync up to `synced_end` (None: no place any more)."""
+        durability = self.durability
+        if not self.flush_is_due:
+            durability.held = None
+        elif (
+            synced_end is not None
+            and durability.held is not None
+            and synced_end.message_offset > durability.held.message_offset
+        ):
+            durability.held = synced_end
+        if self.flushes is not None:
+            self.flushes.released(self)
 
     def flush(self) -> None:
         """Make everything appended so far durable before returning.

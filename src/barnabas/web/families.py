@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 
 from prometheus_client.metrics_core import Metric
 
+from barnabas.base.durations import bucket_end_us
 from barnabas.base.hints import Any, Final
-from barnabas.handlers.request_times import bucket_end_us
 from barnabas.protocol.messages import BY_KEY
 from barnabas.web.catalogue import METRICS
 from barnabas.web.group_families import group_families
 from barnabas.web.partition_families import partition_families
-from barnabas.web.recent import PHASES, PhaseTimes, Times
+from barnabas.web.recent import FLUSHES, PHASES, PhaseTimes, Times
 from barnabas.web.transaction_families import transaction_families
 
 QUANTILES: Final = (
@@ -60,12 +60,15 @@ def labelled(name: str, values: Mapping[Any, float], *label_names: str) -> Metri
     return made
 
 
-def families(statistics: Mapping[str, Any], times: Times, recent: Times) -> Iterator[Metric]:
+def families(
+    statistics: Mapping[str, Any], times: Times, recent: Times, flushes: tuple[Times, Times]
+) -> Iterator[Metric]:
     """Yield all metrics of a broker.
 
     Args:
         statistics: what the broker's command of that name tells.
         times, recent: of its requests, since its start and in the last minutes.
+        flushes: the same of its logs' syncs.
     """
     yield single(
         "barnabas_build_info",
@@ -82,7 +85,9 @@ def families(statistics: Mapping[str, Any], times: Times, recent: Times) -> Iter
     yield from _sessions(statistics["fetch_sessions"])
     yield from _sockets(statistics["reactor"])
     yield from _cold_reads(statistics["cold_reads"])
+    yield from _fetch_verification(statistics["fetch_verification"])
     yield from _logs(statistics)
+    yield from _flushes(statistics["flushes"]["group_commit"], *flushes)
     yield from _controller(statistics)
     yield from group_families(statistics["groups"])
     yield from transaction_families(statistics["transactions"])
@@ -108,14 +113,14 @@ def _requests(requests: list[Mapping[str, Any]], times: Times, recent: Times) ->
         for (api_key, its_phase), found in times.items():
             if its_phase == phase:
                 for name in _request_names(api_key):
-                    _add_summary(made, name, found, recent[api_key, phase])
+                    _add_summary(made, {"request": name}, found, recent[api_key, phase])
         yield made
     zero = {key: PhaseTimes(zeros=found.count) for key, found in times.items() if key[1] == "total"}
     for queue in _NEVER_QUEUED:
         made = family(f"kafka_network_requestmetrics_{queue}")
         for (api_key, _), found in zero.items():
             for name in _request_names(api_key):
-                _add_summary(made, name, found, found)
+                _add_summary(made, {"request": name}, found, found)
         yield made
     histogram = family("barnabas_request_duration_seconds")
     for (api_key, phase), found in times.items():
@@ -123,12 +128,11 @@ def _requests(requests: list[Mapping[str, Any]], times: Times, recent: Times) ->
     yield histogram
 
 
-def _add_summary(made: Metric, request: str, times: PhaseTimes, recent: PhaseTimes) -> None:
+def _add_summary(made: Metric, labels: Mapping[str, str], times: PhaseTimes, recent: PhaseTimes) -> None:
     for text, quantile in QUANTILES:
-        labels = {"request": request, "quantile": text}
-        made.add_sample(made.name, labels, recent.quantile_us(quantile) / 1000)
-    made.add_sample(f"{made.name}_count", {"request": request}, times.count)
-    made.add_sample(f"{made.name}_sum", {"request": request}, times.sum_us / 1000)
+        made.add_sample(made.name, {**labels, "quantile": text}, recent.quantile_us(quantile) / 1000)
+    made.add_sample(f"{made.name}_count", dict(labels), times.count)
+    made.add_sample(f"{made.name}_sum", dict(labels), times.sum_us / 1000)
 
 
 def _add_histogram(made: Metric, labels: Mapping[str, str], times: PhaseTimes) -> None:
@@ -220,6 +224,18 @@ def _cold_reads(cold: Mapping[str, int] | None) -> Iterator[Metric]:
     yield single("barnabas_cold_read_wait_seconds", cold["wait_us"] / 1e6)
 
 
+def _fetch_verification(told: Mapping[str, int] | None) -> Iterator[Metric]:
+    if told is None:
+        return  # fetch.verify.crc=false
+    for name, figure in (
+        ("bytes", "checked_bytes"),
+        ("helper_bytes", "on_helper_bytes"),
+        ("damaged", "damaged"),
+        ("refused", "refused"),
+    ):
+        yield single(f"barnabas_fetch_verify_{name}", told[figure])
+
+
 def _logs(statistics: Mapping[str, Any]) -> Iterator[Metric]:
     directories = {(path,): int(not online) for path, online in statistics["log_directories"]}
     yield single("kafka_log_logmanager_offlinelogdirectorycount", sum(directories.values()))
@@ -230,6 +246,15 @@ def _logs(statistics: Mapping[str, Any]) -> Iterator[Metric]:
     ):
         values = {(figure,): value for figure, value in figures.items() if isinstance(value, int)}
         yield labelled(name, values, "figure")
+
+
+def _flushes(group_commit: Mapping[str, int], times: Times, recent: Times) -> Iterator[Metric]:
+    made = family("kafka_log_logflushstats_logflushrateandtimems")
+    _add_summary(made, {}, times[FLUSHES], recent[FLUSHES])
+    yield made
+    for figure in ("appends", "rounds", "syncs", "files"):
+        yield single(f"barnabas_group_commit_{figure}", group_commit[figure])
+    yield single("barnabas_group_commit_waiting", group_commit["syncing"] + group_commit["due"])
 
 
 def _controller(statistics: Mapping[str, Any]) -> Iterator[Metric]:

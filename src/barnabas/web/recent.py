@@ -9,13 +9,16 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from barnabas.base.durations import bucket_end_us
 from barnabas.base.hints import Any
-from barnabas.handlers.request_times import bucket_end_us
 
 WINDOW_US = 300_000_000
 SNAPSHOT_INTERVAL_US = 10_000_000
 
 PHASES = ("total", "local", "remote", "send")
+
+FLUSHES = (-1, "total")
+"""Where Times holds those of `flushes_as_requests`."""
 
 
 @dataclass(slots=True)
@@ -93,6 +96,17 @@ def times_of(requests: list[dict[str, Any]]) -> Times:
             times = found.setdefault((entry["api_key"], phase), PhaseTimes())
             times.add(buckets, zeros, told["sum_us"])
     return found
+
+
+def flushes_as_requests(times: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the times of syncs of logs as those of requests are told, so that they are kept alike.
+
+    They are found under FLUSHES afterwards.
+    """
+    nothing = {"sum_us": 0, "buckets": []}
+    count = sum(count for _, count in times["buckets"])
+    api_key, phase = FLUSHES
+    return [{"api_key": api_key, "requests": count, **dict.fromkeys(PHASES, nothing), phase: times}]
 
 
 def _difference(now: PhaseTimes, before: PhaseTimes | None) -> PhaseTimes:

@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 from barnabas.base.hints import Any
 from barnabas.net.local_client import ask
 from barnabas.web.families import families
-from barnabas.web.recent import RecentTimes
+from barnabas.web.recent import RecentTimes, flushes_as_requests
 
 ANSWER_TIMEOUT_S = 5.0
 """A loop that has not answered by then is counted as down."""
@@ -29,6 +29,7 @@ class Scraper:
         self._broker_socket = broker_socket
         self._lock = threading.Lock()
         self._recent = RecentTimes()
+        self._recent_flushes = RecentTimes()
         self._process = ProcessCollector(pid=lambda: broker_pid, registry=None)
 
     def metrics(self, accept: str) -> tuple[str, bytes]:
@@ -43,9 +44,12 @@ class Scraper:
         with self._lock:
             statistics = ask(self._broker_socket, "statistics", timeout_s=ANSWER_TIMEOUT_S)
             times, recent = self._recent.update(statistics["now_us"], statistics["requests"])
+            flushes = self._recent_flushes.update(
+                statistics["now_us"], flushes_as_requests(statistics["flushes"]["times"])
+            )
             registry = CollectorRegistry(auto_describe=False)
             registry.register(_Given(self._process.collect()))
-            registry.register(_Given(families(statistics, times, recent)))
+            registry.register(_Given(families(statistics, times, recent, flushes)))
             return content_type, encoder(registry)
 
     def health(self) -> dict[str, Any]:

@@ -5,7 +5,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.handlers.request_times import BUCKETS, RequestTimes, bucket_end_us, bucket_of, count_request
+from barnabas.base.durations import BUCKETS, bucket_end_us, bucket_of
+from barnabas.handlers.request_times import RequestTimes, count_request
 from barnabas.protocol import frames
 from barnabas.protocol import messages as m
 from barnabas.replica.fetch import FetchOutcome, FetchReason

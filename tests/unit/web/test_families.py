@@ -7,12 +7,12 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from barnabas.base.durations import bucket_of
 from barnabas.handlers.group_statistics import GROUP_COLUMNS, GROUP_OFFSET_COLUMNS
 from barnabas.handlers.local_statistics import PARTITION_COLUMNS
-from barnabas.handlers.request_times import bucket_of
 from barnabas.web.catalogue import METRICS
 from barnabas.web.families import families
-from barnabas.web.recent import times_of
+from barnabas.web.recent import flushes_as_requests, times_of
 from barnabas.web.scrape import _Given
 
 PAGE = Path(__file__).parents[3] / "docs" / "metrics.md"
@@ -165,6 +165,10 @@ def statistics():
             "failed_produces": 1,
         },
         "logs": {"logs": 2},
+        "flushes": {
+            "times": phase(1_000, 3_000, 3_000),
+            "group_commit": {"appends": 30, "rounds": 2, "syncs": 3, "files": 4, "syncing": 1, "due": 2},
+        },
         "log_directories": [["/a", True], ["/b", False]],
         "metadata_log": {"end_offset": 50, "epoch": 3},
         "brokers": {"active": 1, "fenced": 0},
@@ -174,8 +178,8 @@ def statistics():
         "partition_columns": list(PARTITION_COLUMNS),
         "partitions": [
             row('odd "topic"\\', 0, messages_in=10, size_bytes=77, log_end_offset=10),
-            row('odd "topic"\\', 1, messages_in=5, in_sync_replicas=1),
-            row("b", 0, in_sync_replicas=2, is_offline=True),
+            row('odd "topic"\\', 1, messages_in=5, in_sync_replicas=1, has_late_transaction=True),
+            row("b", 0, in_sync_replicas=2, is_offline=True, has_late_transaction=True),
         ],
     }
 
@@ -183,7 +187,8 @@ def statistics():
 def samples(statistics):
     times = times_of(statistics["requests"])
     registry = CollectorRegistry()
-    registry.register(_Given(families(statistics, times, times)))
+    flushes = times_of(flushes_as_requests(statistics["flushes"]["times"]))
+    registry.register(_Given(families(statistics, times, times, (flushes, flushes))))
     text = generate_latest(registry).decode()
     return {
         (sample.name, *(sample.labels[name] for name in sorted(sample.labels))): sample.value
@@ -211,9 +216,10 @@ def test_replication_gauges_count_partitions(statistics):
             "underreplicatedpartitions",
             "underminisrpartitioncount",
             "atminisrpartitioncount",
+            "partitionswithlatetransactionscount",
         )
     }
-    assert list(counts.values()) == [3, 3, 1, 2, 1, 1]
+    assert list(counts.values()) == [3, 3, 1, 2, 1, 1, 2]
     assert told["kafka_cluster_partition_underminisr", "1", 'odd "topic"\\'] == 1
 
 
@@ -318,3 +324,15 @@ def test_the_page_tells_of_every_metric():
         for info in METRICS.values()
     ]
     assert rows == expected
+
+
+def test_syncs_of_logs_are_told_with_what_shared_them(statistics):
+    told = samples(statistics)
+    name = "kafka_log_logflushstats_logflushrateandtimems"
+    assert told[f"{name}_count",] == 3
+    assert told[f"{name}_sum",] == 7
+    assert 2.6 < told[name, "0.99"] < 3.4
+    assert told["barnabas_group_commit_appends_total",] == 30
+    assert told["barnabas_group_commit_syncs_total",] == 3
+    assert told["barnabas_group_commit_files_total",] == 4
+    assert told["barnabas_group_commit_waiting",] == 3
