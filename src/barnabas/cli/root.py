@@ -21,6 +21,7 @@ _COMMANDS = {
     "dump-log": ("barnabas.cli.dump_log", "Show and check the files of a log."),
     "explain": ("barnabas.cli.explain", "Tell step by step how a request would be answered."),
     "groups": ("barnabas.cli.groups", "List, describe, reset and delete groups."),
+    "log-dirs": ("barnabas.cli.log_dirs", "Show log directories and move partitions between them."),
     "transactions": (
         "barnabas.cli.transactions",
         "List and describe transactions, find hanging ones and abort them.",

@@ -3,18 +3,22 @@
 Says in which log directory a replica shall lie (KIP-113).
 
 Behaviour
-- A replica that lies there already is fine: that is every right request to a broker with one directory.
-- An unknown directory is LOG_DIR_NOT_FOUND, one that failed KAFKA_STORAGE_ERROR.
-- A replica is not moved between directories: that is refused with REPLICA_NOT_AVAILABLE and changes nothing.
+- A replica that lies elsewhere begins to move; the answer does not wait for the end, which DescribeLogDirs
+  tells.
+- Asked for again, nothing changes; another directory changes where it goes, its own calls the move off.
+- A partition that is not there yet will be made in that directory, and answers REPLICA_NOT_AVAILABLE.
+- A directory that is not named as in log.dirs is LOG_DIR_NOT_FOUND, one that failed KAFKA_STORAGE_ERROR, and
+  so is every move while any directory is offline, since it may hold an earlier copy. A cordoned one is
+  INVALID_REPLICA_ASSIGNMENT (KIP-1066).
 """
 
 from __future__ import annotations
 
-import posixpath
-
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages
+from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.partition_directory import fits_future_name
 
 
 def handle(
@@ -45,17 +49,27 @@ def error_response(
 
 def _error(context: RequestContext, path: str, topic: str, partition: int) -> ErrorCode:
     services = context.services
-    normal = posixpath.normpath(path) if posixpath.isabs(path) else None
-    target = next((one for one in services.logs.directories if one.path == normal), None)
+    key = TopicPartition(topic, partition)
+    if not fits_future_name(key):
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    target = next((one for one in services.logs.directories if one.path == path), None)
     if target is None:
         return ErrorCode.LOG_DIR_NOT_FOUND
     if not target.online:
         return ErrorCode.KAFKA_STORAGE_ERROR
+    if target.cordoned:
+        return ErrorCode.INVALID_REPLICA_ASSIGNMENT
     try:
-        found = services.replicas.partitions.get(topic, partition)
+        log = services.replicas.partitions.get(topic, partition).log
+        if log.directory is not target or key in services.logs.moving:
+            services.logs.future_logs.move(log, target)
     except ApiError as error:
-        return error.code
-    return ErrorCode.NONE if found.log.directory is target else ErrorCode.REPLICA_NOT_AVAILABLE
+        if error.code in (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_LEADER_OR_FOLLOWER):
+            services.logs.placement.prefer(key, target)
+        return (
+            ErrorCode.REPLICA_NOT_AVAILABLE if error.code is ErrorCode.NOT_LEADER_OR_FOLLOWER else error.code
+        )
+    return ErrorCode.NONE
 
 
 def _response(errors: dict[tuple[str, int], ErrorCode]) -> messages.AlterReplicaLogDirsResponse:

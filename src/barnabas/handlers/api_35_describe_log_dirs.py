@@ -7,11 +7,15 @@ Behaviour
 - Unknown topics and partitions are left out.
 - A directory that failed answers KAFKA_STORAGE_ERROR and hides nothing of the others.
 - offset_lag is what a replica is behind the high watermark; 0 for a leader.
+- A copy that is to become the replica of this directory has its own line, with is_future_key, and as its lag
+  what it still lacks of the log.
 Versions
 - 3 an error for the whole request; 4 total and usable bytes; 5 cordoned directories (KIP-1066)
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.handlers.request import RequestContext
@@ -57,14 +61,12 @@ def _describe(
         result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
         return result
     topics: dict[str, messages.DescribeLogDirsResponseDescribeLogDirsTopic] = {}
-    for name, log in context.services.logs.logs_of(directory).items():
-        if wanted is not None and name not in wanted:
-            continue
+    for name, partition in _replicas(context, directory, wanted):
         topic = topics.get(name.topic)
         if topic is None:
             topic = messages.DescribeLogDirsResponseDescribeLogDirsTopic(name=name.topic)
             topics[name.topic] = topic
-        topic.partitions.append(_replica(context, name, log))
+        topic.partitions.append(partition)
     result.topics = list(topics.values())
     try:
         result.total_bytes, result.usable_bytes = directory.disk.space(directory.path)
@@ -72,6 +74,27 @@ def _describe(
         # What is unknown is told as -1; a directory that fails is noticed where it is used.
         return result
     return result
+
+
+def _replicas(
+    context: RequestContext, directory: LogDirectory, wanted: set[TopicPartition] | None
+) -> Iterator[tuple[TopicPartition, messages.DescribeLogDirsResponseDescribeLogDirsPartition]]:
+    logs = context.services.logs
+    for name, log in logs.logs_of(directory).items():
+        if wanted is None or name in wanted:
+            yield name, _replica(context, name, log)
+    if logs.made_future_logs is not None:
+        for name, future in logs.made_future_logs.futures_in(directory).items():
+            if wanted is None or name in wanted:
+                yield (
+                    name,
+                    messages.DescribeLogDirsResponseDescribeLogDirsPartition(
+                        partition_index=name.partition,
+                        partition_size=future.size,
+                        offset_lag=future.source.log_end_offset - future.end_offset,
+                        is_future_key=True,
+                    ),
+                )
 
 
 def _replica(

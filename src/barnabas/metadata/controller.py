@@ -151,7 +151,9 @@ class Controller:
             next_offset=self._log.end_offset,
             entropy=self._entropy,
         )
-        records += election_records(self.image, self._node.node_id, was_clean=was_clean)
+        records += election_records(
+            self.image, self._node.node_id, was_clean=was_clean, log_dirs=self._node.log_dirs
+        )
         self._commit(records, delta)
 
     def stop(self) -> None:
@@ -480,6 +482,22 @@ class Controller:
         registered = self.image.brokers[self._node.node_id].cordoned_log_dirs
         if registered is not None and registered != cordoned:
             self.commit([cordon_record(self._node, self.broker_epoch, cordoned)])
+
+    def directories_offline(self, log_dirs: Sequence[bytes]) -> None:
+        """Record that log directories of this node have failed: their partitions have no leader (KIP-858).
+
+        Args:
+            log_dirs: directory ids; not all there are.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
+        from barnabas.metadata.directory_changes import offline_records  # noqa: PLC0415 - rarely needed
+
+        left = [one for one in self._node.log_dirs if one not in log_dirs]
+        directory = left[0] if len(left) == 1 else DIRECTORY_UNASSIGNED
+        self._placement = replace(self._placement, directory=directory)
+        self.commit(offline_records(self.image, self._node, self.broker_epoch, log_dirs))
 
     def unregister_broker(self, broker_id: int) -> None:
         """Forget a broker that is gone.

@@ -5,7 +5,7 @@ They are those that Apache Kafka's combined node writes, in its order, so that i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from barnabas.base.dataclass import dataclass, field
 from barnabas.base.entropy import Entropy
@@ -13,6 +13,8 @@ from barnabas.base.uuids import random_uuid
 from barnabas.metadata.config_changes import ELR_FEATURE, MIN_INSYNC_REPLICAS
 from barnabas.metadata.formatting import SUPPORTED_FEATURES
 from barnabas.metadata.image import (
+    DIRECTORY_MIGRATING,
+    DIRECTORY_UNASSIGNED,
     METADATA_VERSION,
     BrokerRegistration,
     ConfigResourceType,
@@ -131,16 +133,37 @@ def farewell_records(node: NodeIdentity, broker_epoch: int) -> list[VersionedRec
     return [VersionedRecord(shutdown, 1), VersionedRecord(fence)]
 
 
-def election_records(image: MetadataImage, node_id: int, *, was_clean: bool) -> Iterator[VersionedRecord]:
+def election_records(
+    image: MetadataImage, node_id: int, *, was_clean: bool, log_dirs: Collection[bytes] = ()
+) -> Iterator[VersionedRecord]:
     """Yield the records that make a node lead all its partitions.
 
     After an unclean stop every leader epoch is bumped: records above what was synced may be gone, and what
     takes their offsets must not look the same to a client.
+
+    Args:
+        log_dirs: ids of the directories that work, when some may not: what lies elsewhere gets no leader.
     """
     version = partition_record_version(image.metadata_version)
+    lost: set[bytes] = set()
+    if log_dirs:
+        known = {*log_dirs, DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED}
+        lost = {
+            one
+            for topic in image.topics.values()
+            for partition in topic.partitions.values()
+            for replica, one in zip(partition.replicas, partition.directories, strict=True)
+            if replica == node_id and one not in known
+        }
+    if lost:
+        from barnabas.metadata.directory_changes import leaderless_records  # noqa: PLC0415 - rarely needed
+
+        yield from leaderless_records(image, node_id, lost)
     for topic in image.topics.values():
         for partition in topic.partitions.values():
             if node_id not in partition.replicas:
+                continue
+            if lost and partition.directories[partition.replicas.index(node_id)] in lost:
                 continue
             if was_clean and partition.leader == node_id and partition.isr == (node_id,):
                 continue

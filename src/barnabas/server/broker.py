@@ -41,8 +41,10 @@ from barnabas.net.tls_config import TlsConfigError
 from barnabas.replica.manager import ReplicaManager
 from barnabas.server import component_configs as configs
 from barnabas.server.coordinators import Coordinators
+from barnabas.server.directory_failures import DirectoryFailures
 from barnabas.server.dynamic_configs import DynamicConfigs
 from barnabas.server.listeners import ListenerAddress, advertised_address, reach_warning
+from barnabas.server.log_moves import LogMoves
 from barnabas.server.settings import Settings
 from barnabas.server.slice_errors import SliceErrors
 from barnabas.storage.log_config import LogConfig
@@ -109,6 +111,8 @@ class Broker:
         self._log_configs: LogConfigs
         self._controller: Controller
         self._replicas: ReplicaManager
+        self._moves: LogMoves
+        self._failures: DirectoryFailures
         self.coordinators: Coordinators | None = None
 
     def _make_cold_reads(self) -> ColdReads | None:
@@ -188,6 +192,14 @@ class Broker:
             on_directory_failure=self._directory_failed,
             run_blocking=self._worker.run,
         )
+        self._failures = DirectoryFailures(
+            metadata_dir=metadata_dir,
+            logs=self._logs,
+            controller=lambda: self._controller,
+            directory_ids=lambda: self._directory_ids,
+            call_soon=self._reactor.call_soon,
+            stop=lambda: self.stop(now=True),
+        )
         self._logs.lock_directories()
         try:
             self._start_parts(metadata_dir, progress)
@@ -204,6 +216,27 @@ class Broker:
         self._log_configs = LogConfigs(self._controller.broker_configs)
         self._controller.start(read_bootstrap_checkpoint(self._disk, metadata_dir))
         self._logs.start(progress)
+        self._moves = LogMoves(
+            self._logs,
+            clock=self._clock,
+            entropy=self._entropy,
+            reactor=self._reactor,
+            controller=self._controller,
+            node_id=settings.node_id,
+            directory_ids=self._directory_ids,
+            config_for=self._log_config,
+            current_settings=lambda: self._dynamic.current(),
+        )
+        self._dynamic = DynamicConfigs(
+            settings,
+            reactor=self._reactor,
+            listeners=self._listeners,
+            logs=self._logs,
+            moves=self._moves,
+            controller=self._controller,
+            directory_ids=self._directory_ids,
+        )
+        self._moves.settle()
         self._replicas = ReplicaManager(
             local_id=settings.node_id,
             clock=self._clock,
@@ -217,14 +250,6 @@ class Broker:
         self._replicas.start()
         self._logs.retention_high_watermark = self._replicas.partitions.high_watermark
         self._replicas.partitions.on_opened = self._tell_directories
-        self._dynamic = DynamicConfigs(
-            settings,
-            reactor=self._reactor,
-            listeners=self._listeners,
-            logs=self._logs,
-            controller=self._controller,
-            directory_ids=self._directory_ids,
-        )
         self._dynamic.start()
         self._controller.subscribe(self._metadata_changed)
         coordinators = self.coordinators = Coordinators(
@@ -342,7 +367,7 @@ class Broker:
         for directory in self._logs.directories:
             if directory.path == path:
                 return directory
-        return LogDirectory(self._disk, path, _metadata_directory_failed)
+        return LogDirectory(self._disk, path, self._failures.metadata_directory_failed)
 
     # What the parts ask of each other -------------------------------------------------------------
 
@@ -359,10 +384,16 @@ class Broker:
             self.coordinators.metadata_changed(delta)
 
     def _tell_directories(self, partitions: Iterable[tuple[bytes, int]]) -> None:
-        placed = dict(self._placed(partitions)) if len(self._directory_ids) > 1 else {}
-        if placed:
-            # Later: a change is perhaps still being told to others.
-            self._reactor.call_soon(lambda: self._controller.assign_directories(placed))
+        if len(self._directory_ids) > 1:
+            which = list(partitions)
+            # Later: a change is perhaps still being told to others, and a log perhaps about to move.
+            self._reactor.call_soon(lambda: self._assign_directories(which))
+
+    def _assign_directories(self, partitions: Iterable[tuple[bytes, int]]) -> None:
+        try:
+            self._controller.assign_directories(dict(self._placed(partitions)))
+        except ApiError as error:
+            _log.error("the metadata do not say where logs lie: %s", error)
 
     def _placed(self, partitions: Iterable[tuple[bytes, int]]) -> Iterator[tuple[tuple[bytes, int], bytes]]:
         """Yield where logs lie, as the ids of their directories; partitions without a log are left out."""
@@ -379,6 +410,7 @@ class Broker:
         self._replicas.log_directory_failed(directory)
         if self.coordinators is not None:  # a disk may fail while the broker starts
             self.coordinators.partitions_changed()
+        self._failures.failed(directory)
 
     # Chores --------------------------------------------------------------------------------------
 
@@ -427,6 +459,7 @@ class Broker:
 
     def _shut_down(self) -> bool:
         self._request_log.close()
+        self._moves.close()
         self._worker.close()
         if self._readers is not None and self._cold_reads is not None:
             self._readers.close()
@@ -440,10 +473,6 @@ class Broker:
             self._logs.release()
             return False
         return self._logs.shutdown(broker_epoch=self._controller.broker_epoch)
-
-
-def _metadata_directory_failed(directory: LogDirectory, error: OSError) -> None:
-    _log.error("the metadata log's directory %s failed: %s", directory.path, error)
 
 
 def _bound_address(address: ListenerAddress, listener: Listener) -> ListenerAddress:

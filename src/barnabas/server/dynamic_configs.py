@@ -20,6 +20,7 @@ from barnabas.net.listener import Listener
 from barnabas.net.reactor import Reactor
 from barnabas.net.tls_config import TlsConfigError
 from barnabas.server import component_configs as configs
+from barnabas.server.log_moves import LogMoves
 from barnabas.server.settings import Settings
 from barnabas.server.tls_settings import listener_tls
 from barnabas.storage.log_manager import LogManager
@@ -35,7 +36,7 @@ class DynamicConfigs:
         directory_ids: path -> id of each log directory.
     """
 
-    __slots__ = ("_controller", "_directory_ids", "_listeners", "_logs", "_reactor", "_settings")
+    __slots__ = ("_controller", "_directory_ids", "_listeners", "_logs", "_moves", "_reactor", "_settings")
 
     def __init__(
         self,
@@ -44,6 +45,7 @@ class DynamicConfigs:
         reactor: Reactor,
         listeners: Mapping[str, Listener],
         logs: LogManager,
+        moves: LogMoves,
         controller: Controller,
         directory_ids: Mapping[str, bytes],
     ) -> None:
@@ -51,6 +53,7 @@ class DynamicConfigs:
         self._reactor = reactor
         self._listeners = listeners
         self._logs = logs
+        self._moves = moves
         self._controller = controller
         self._directory_ids = directory_ids
 
@@ -90,6 +93,7 @@ class DynamicConfigs:
             self._logs.config = replace(self._logs.config, producer_id_expiration_ms=expiration_ms)
             for log in self._logs.logs.values():
                 log.producers.expiration_ms = expiration_ms
+        self._moves.settings_changed(now)
         cordoned = now.strings("cordoned.log.dirs")
         for directory in self._logs.directories:
             directory.cordoned = cordoned == [ALL_LOG_DIRS] or directory.path in cordoned
@@ -127,5 +131,9 @@ class DynamicConfigs:
 
     def _register_cordoned(self) -> None:
         self._controller.cordon(
-            [self._directory_ids[one.path] for one in self._logs.directories if one.cordoned]
+            [
+                self._directory_ids[one.path]
+                for one in self._logs.directories
+                if one.cordoned and one.path in self._directory_ids
+            ]
         )

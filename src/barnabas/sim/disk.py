@@ -357,6 +357,12 @@ class MemoryDisk:
             raise FileNotFoundError(2, "no such file or directory", path)
         return 0, id(node)
 
+    def identity(self, path: str) -> tuple[int, int]:
+        node = self._find(path)
+        if node is None:
+            raise FileNotFoundError(2, "no such file or directory", path)
+        return 0, id(node)
+
     def space(self, path: str) -> tuple[int, int]:
         self._find(path)
         return SPACE_BYTES, SPACE_BYTES

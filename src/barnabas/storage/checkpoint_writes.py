@@ -88,5 +88,6 @@ class _File:
         self.writes = 0
 
     def write(self, directory: LogDirectory) -> None:
+        directory.require_in_place()
         number, offsets = self.content
         self.turns.write(number, lambda: checkpoints.write_offsets(directory.disk, self.path, offsets))

@@ -125,6 +125,18 @@ class LogCheckpoints:
         points = self._recovery_points(directory)
         self.writes.write_now(directory, checkpoints.RECOVERY_POINT_FILE, points)
 
+    def write_log_starts_now(self, directory: LogDirectory, also: Mapping[TopicPartition, int]) -> None:
+        """Write the log starts of a directory before returning.
+
+        Args:
+            also: of logs that are about to lie in it.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        starts = {**self._log_starts(directory), **also}
+        self.writes.write_now(directory, checkpoints.LOG_START_OFFSET_FILE, starts)
+
     def recovery_point_lowered(self, changed: Log) -> None:
         """Write, before a log is cut, that less of it is trusted.
 

@@ -5,6 +5,7 @@ partitions answer KAFKA_STORAGE_ERROR, other directories go on. A log never deci
 fine again; the operator restarts the broker, as with Apache Kafka.
 """
 
+import errno
 from collections.abc import Callable
 
 from barnabas.base.disk import Disk
@@ -26,7 +27,7 @@ class LogDirectory:
         log_count: open logs in it, kept by the log manager.
     """
 
-    __slots__ = ("_on_failure", "cordoned", "disk", "failure", "log_count", "path")
+    __slots__ = ("_identity", "_on_failure", "cordoned", "disk", "failure", "log_count", "path")
 
     def __init__(self, disk: Disk, path: str, on_failure: FailureListener | None = None) -> None:
         self.disk = disk
@@ -35,11 +36,32 @@ class LogDirectory:
         self.cordoned = False
         self.log_count = 0
         self._on_failure = on_failure
+        self._identity: tuple[int, int] | None = None
 
     @property
     def online(self) -> bool:
         """False once an I/O error was met."""
         return self.failure is None
+
+    def remember_place(self) -> None:
+        """Take note of which directory the path names now; call when it is locked.
+
+        Raises:
+            OSError: it cannot be looked at.
+        """
+        self._identity = self.disk.identity(self.path)
+
+    def require_in_place(self) -> None:
+        """See that the path still names the directory it named at the start; may be called on any thread.
+
+        Open files go on working when a directory was removed or its disk unmounted, and new ones would be made
+        in an empty mount point: neither would be found again.
+
+        Raises:
+            OSError: it was taken away, or another one is there.
+        """
+        if self._identity is not None and self.disk.identity(self.path) != self._identity:
+            raise OSError(errno.ESTALE, "it is not the directory that was there at the start", self.path)
 
     def check(self) -> None:
         """Refuse work on an offline directory.

@@ -13,6 +13,7 @@ from barnabas.base.dataclass import dataclass
 from barnabas.base.disk import Disk, DiskFile
 from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.logger import Logger
 from barnabas.storage import directory_checkpoints, durable_logs, retention
 from barnabas.storage.checkpoints import TopicPartition
@@ -23,9 +24,13 @@ from barnabas.storage.log_checkpoints import LogCheckpoints
 from barnabas.storage.log_config import INT64_MAX, LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_loading import LoadedDirectory, LogManagerError, LogOpening, load_directory
-from barnabas.storage.partition_directory import delete_name, stray_name
+from barnabas.storage.log_placement import LogPlacement
+from barnabas.storage.partition_directory import FUTURE_SUFFIX, delete_name, stray_name
 from barnabas.storage.recovery import PRODUCER_ID_EXPIRATION_MS, Progress, open_log
 from barnabas.storage.segment_cache import SegmentCache
+
+if TYPE_CHECKING:  # imported when a log moves
+    from barnabas.storage.future_logs import FutureLogs
 
 log = Logger(__name__)
 
@@ -61,6 +66,9 @@ class LogManager:
         logs: the open logs, by (topic, partition); not to be changed.
         unopened: logs on disk that could not be opened, with the reason; they are left as they are.
         checkpoints: what is written of all logs every so often; its `writes` are to be told of a stop.
+        placement: where new logs are made.
+        make_future_logs: set by whoever has threads for it; called once, when first a log is to move.
+        made_future_logs: what it made; None until then.
     """
 
     def __init__(
@@ -83,6 +91,9 @@ class LogManager:
         self._on_directory_failure = on_directory_failure
         self._flushes = FlushScheduler(run_blocking)
         self.directories = [LogDirectory(disk, path, self._directory_failed) for path in directories]
+        self.placement = LogPlacement(self.directories)
+        self.make_future_logs: Callable[[PendingDeletions], FutureLogs] | None = None
+        self.made_future_logs: FutureLogs | None = None
         self.logs: dict[TopicPartition, Log] = {}
         self.checkpoints = LogCheckpoints(self.directories, self.logs, run_blocking)
         self.high_watermarks: dict[tuple[str, int], int] = {}
@@ -122,6 +133,7 @@ class LogManager:
             try:
                 directory_checkpoints.make_dirs_durably(self._disk, directory.path)
                 lock = self._disk.lock(f"{directory.path}/{LOCK_FILE}")
+                directory.remember_place()
             except OSError as error:
                 directory.failed(error, f"locking {directory.path}")
                 continue
@@ -163,7 +175,7 @@ class LogManager:
             load_directory(directory, loaded, self._opening(), self.logs, progress)
         finally:
             for key, opened in loaded.logs.items():
-                self._add(key, opened)
+                self.add(key, opened)
         self.unopened.update(loaded.unopened)
         self.checkpoints.unopened_starts[directory.path] = loaded.unopened_starts
         self.high_watermarks.update(loaded.high_watermarks)
@@ -184,7 +196,8 @@ class LogManager:
             producer_expiration_ms=self.config.producer_id_expiration_ms,
         )
 
-    def _add(self, key: TopicPartition, opened: Log) -> None:
+    def add(self, key: TopicPartition, opened: Log) -> None:
+        """Take a log over that was opened."""
         self.logs[key] = opened
         opened.directory.log_count += 1
         opened.durability.on_lowered = lambda: self.checkpoints.recovery_point_lowered(opened)
@@ -218,26 +231,68 @@ class LogManager:
             return known
         if key in self.unopened:
             raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, self.unopened[key])
-        online = [directory for directory in self.directories if directory.online]
-        if not online or (not is_new and len(online) < len(self.directories)):
+        if not is_new and not all(directory.online for directory in self.directories):
             raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"{key} may lie on a directory that is offline")
-        directory = self._directory_for_new_log(online)
-        try:
-            self._forget_stale(key)
-        except OSError as error:
-            raise directory.failed(error, f"creating {key}") from error
-        made = open_log(
-            directory=directory, path=f"{directory.path}/{key}", topic=topic, partition=partition,
+        for directory in self.placement.candidates(key):
+            path = f"{directory.path}/{key}"
+            try:
+                self._forget_stale(key)
+                directory.require_in_place()
+                made = self.open_in(directory, key, path, config, topic_id=topic_id)
+            except OSError as error:
+                directory.failed(error, f"creating {key}")
+            except ApiError:
+                if directory.online or directory.disk.exists(path):
+                    raise  # made again elsewhere, it would be there twice when the directory is back
+            else:
+                self.add(key, made)
+                return made
+        raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"no log directory works that {key} could be made in")
+
+    def open_in(
+        self,
+        directory: LogDirectory,
+        key: TopicPartition,
+        path: str,
+        config: LogConfig,
+        *,
+        topic_id: bytes | None = None,
+        log_start_offset: int = 0,
+    ) -> Log:
+        """Open a log of which no checkpoint tells, or make it; `add` is to follow.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR; the directory is offline.
+        """
+        return open_log(
+            directory=directory, path=path, topic=key.topic, partition=key.partition,
             config=config, clock=self._clock, cache=self._cache, deletions=self._deletions,
-            random_below=self._entropy.random_below, topic_id=topic_id,
+            random_below=self._entropy.random_below, topic_id=topic_id, log_start_offset=log_start_offset,
             producer_expiration_ms=self.config.producer_id_expiration_ms,
         ).log  # fmt: skip
-        self._add(key, made)
-        return made
 
-    def _directory_for_new_log(self, online: list[LogDirectory]) -> LogDirectory:
-        online = [directory for directory in online if not directory.cordoned] or online
-        return min(online, key=lambda directory: directory.log_count)
+    @property
+    def future_logs(self) -> "FutureLogs":
+        """What moves logs between directories (KIP-113); its code is imported when this is first read."""
+        if self.made_future_logs is None:
+            assert self.make_future_logs is not None, "these logs were made without moves"
+            self.made_future_logs = self.make_future_logs(self._deletions)
+        return self.made_future_logs
+
+    @property
+    def moving(self) -> Collection[TopicPartition]:
+        """Partitions whose logs move between directories now."""
+        return () if self.made_future_logs is None else self.made_future_logs.moves
+
+    def settle_future_logs(self, assigned: Callable[[TopicPartition], str | None]) -> None:
+        """Go on with moves that the last run had not finished; see FutureLogs.settle."""
+        if any(
+            name.endswith(FUTURE_SUFFIX)
+            for directory in self.directories
+            if directory.online
+            for name in directory.disk.list_dir(directory.path)
+        ):
+            self.future_logs.settle(assigned)
 
     def _forget_stale(self, key: TopicPartition) -> None:
         """A new log must not inherit the checkpointed offsets of an older one of its name."""
@@ -275,6 +330,8 @@ class LogManager:
             self._move_away(key, gone, stray_name(key, self._entropy.random_bytes(16).hex()))
 
     def _move_away(self, key: TopicPartition, gone: Log, name: str) -> None:
+        if self.made_future_logs is not None:
+            self.made_future_logs.forget(key)
         self.high_watermarks.pop(key, None)
         self.checkpoints.forget_cleaned(key, gone.directory)
         self._stale.add(key)
@@ -299,6 +356,8 @@ class LogManager:
 
     def _directory_failed(self, directory: LogDirectory, error: OSError) -> None:
         log.error("%s goes offline: %s", directory.path, error)
+        if self.made_future_logs is not None:
+            self.made_future_logs.directory_failed(directory)
         if self._started and self._on_directory_failure is not None:
             self._on_directory_failure(directory)
 
@@ -371,6 +430,8 @@ class LogManager:
             deadline_ms: monotonic time after which no further log is flushed; no marker is written then.
         """
         all_clean = True
+        if self.made_future_logs is not None:
+            self.made_future_logs.stop()
         for directory, logs in self._logs_by_directory():
             volume = self._locks.get(directory.path)
             clean = durable_logs.close_logs(directory, logs, volume, lambda: self._out_of_time(deadline_ms))

@@ -249,6 +249,12 @@ class LogSegment:
             self._leased.release()
             self._leased = None
 
+    def continue_in(self, directory: str) -> None:
+        """Go on with the same files in another directory; slices in flight keep the old ones open."""
+        self._cache.closed(self)
+        self.close_file()
+        self.directory = directory
+
     def _forget_recent(self) -> None:
         self._recent_floor = _NOTHING_RECENT
         self._recent_offsets = array("q")

@@ -286,6 +286,23 @@ class SegmentedLog(LogReader):
         self._factory.path = path
         for segment in self.segments:
             segment.directory = path
+        self._files_moved(path)
+
+    def continue_in(self, directory: LogDirectory, path: str) -> None:
+        """Go on in another log directory (KIP-113).
+
+        Args:
+            path: of a directory with the same files, byte for byte, all of them synced.
+        """
+        self.is_idle = False
+        self.directory = directory
+        self._factory.path = path
+        for segment in self.segments:
+            segment.continue_in(path)
+        self._files_moved(path)
+        self.durability.continue_in(directory.path, self._end.message_offset)
+
+    def _files_moved(self, path: str) -> None:
         self.producers.move(path)
         self.leader_epochs.move(f"{path}/{LEADER_EPOCH_FILE}")
 

@@ -1,0 +1,127 @@
+"""What a broker gives to the moves of logs between its directories: threads, the metadata's word, the quota.
+
+Most brokers never move a log: code and threads are there when first one is to move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from barnabas.base.clock import Clock
+from barnabas.base.entropy import Entropy
+from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.hints import TYPE_CHECKING
+from barnabas.base.worker_pool import WorkerPool
+from barnabas.metadata.controller import Controller
+from barnabas.net.reactor import Reactor
+from barnabas.server.settings import Settings
+from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.deletions import PendingDeletions
+from barnabas.storage.log import Log
+from barnabas.storage.log_config import LogConfig
+from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.log_manager import LogManager
+
+if TYPE_CHECKING:
+    from barnabas.storage.future_logs import FutureLogs
+
+QUOTA = "replica.alter.log.dirs.io.max.bytes.per.second"
+THREADS = "num.replica.alter.log.dirs.threads"
+
+
+class LogMoves:
+    """Makes FutureLogs for a LogManager.
+
+    Args:
+        current_settings: with what is dynamic.
+        directory_ids: path -> id of each log directory.
+    """
+
+    __slots__ = (
+        "_clock",
+        "_config_for",
+        "_controller",
+        "_current_settings",
+        "_directory_ids",
+        "_entropy",
+        "_logs",
+        "_node_id",
+        "_pool",
+        "_reactor",
+    )
+
+    def __init__(
+        self,
+        logs: LogManager,
+        *,
+        clock: Clock,
+        entropy: Entropy,
+        reactor: Reactor,
+        controller: Controller,
+        node_id: int,
+        directory_ids: Mapping[str, bytes],
+        config_for: Callable[[str], LogConfig],
+        current_settings: Callable[[], Settings],
+    ) -> None:
+        self._logs = logs
+        self._clock = clock
+        self._entropy = entropy
+        self._reactor = reactor
+        self._controller = controller
+        self._node_id = node_id
+        self._directory_ids = directory_ids
+        self._config_for = config_for
+        self._current_settings = current_settings
+        self._pool: WorkerPool | None = None
+        logs.make_future_logs = self._make
+
+    def _make(self, deletions: PendingDeletions) -> FutureLogs:
+        from barnabas.storage.future_logs import FutureLogs  # noqa: PLC0415
+
+        settings = self._current_settings()
+        # Kafka's default: as many as there are directories.
+        threads = settings.optional_integer(THREADS) or len(self._logs.directories)
+        self._pool = WorkerPool(
+            self._reactor.call_soon_threadsafe, threads_max=max(1, threads), name="barnabas-mover"
+        )
+        made = FutureLogs(
+            self._logs,
+            clock=self._clock,
+            entropy=self._entropy,
+            deletions=deletions,
+            config_for=self._config_for,
+            run_blocking=self._pool.run,
+            call_later=self._reactor.call_later,
+            assign=self._assign,
+            threads_max=max(1, threads),
+        )
+        made.quota.bytes_per_second = settings.optional_integer(QUOTA)
+        return made
+
+    def settle(self) -> None:
+        """Go on with what the last run had not finished; call when logs and metadata are loaded."""
+        self._logs.settle_future_logs(self._assigned)
+
+    def settings_changed(self, settings: Settings) -> None:
+        """Take over a new quota."""
+        if self._logs.made_future_logs is not None:
+            self._logs.made_future_logs.quota.bytes_per_second = settings.optional_integer(QUOTA)
+
+    def close(self) -> None:
+        """Wait for what helpers have in hand; they begin nothing any more."""
+        if self._pool is not None:
+            self._pool.close()
+
+    def _assign(self, log: Log, directory: LogDirectory) -> None:
+        topic = self._controller.image.topics.get(log.topic)
+        if topic is None:
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{log.name} was deleted")
+        place = {(topic.topic_id, log.partition): self._directory_ids[directory.path]}
+        self._controller.assign_directories(place)
+
+    def _assigned(self, key: TopicPartition) -> str | None:
+        partition = self._controller.image.partition(*key)
+        if partition is None or self._node_id not in partition.replicas:
+            return None
+        directory_id = partition.directories[partition.replicas.index(self._node_id)]
+        return next((path for path, known in self._directory_ids.items() if known == directory_id), "")
