@@ -23,9 +23,10 @@ from barnabas.storage.producer_state import ProducerStates
 from barnabas.storage.segment import LogSegment
 from barnabas.storage.segment_factory import SegmentFactory
 from barnabas.storage.segments import Segments
+from barnabas.storage.swap_files import SWAP_SUFFIX
 
 if TYPE_CHECKING:
-    from barnabas.storage.segment_replacement import NewSegment, NextStep, SegmentReplacement
+    from barnabas.storage.segment_replacement import NewSegment, SegmentReplacement
 
 
 class CleaningClaim(Protocol):
@@ -42,8 +43,8 @@ class SegmentedLog(LogReader):
         config: may be replaced at any time; takes effect with the next append.
         durability: the recovery point and what a flush must do.
         is_idle: it is as a clean stop leaves it, or new and empty.
-        cleaning: who cleans it now. Segments below the log's start stay until that is over; whatever else takes
-            segments away ends it.
+        cleaning: who cleans it now. Segments below the log's start stay until that is over; whatever else
+            takes segments away ends it.
     """
 
     __slots__ = ("_replacement", "cleaning", "config", "durability", "is_idle")
@@ -329,8 +330,8 @@ class SegmentedLog(LogReader):
         self._replacement = SegmentReplacement(self._factory.disk, self.path, segments, self._swap_in)
         return self._replacement
 
-    def step_replacement(self) -> "NextStep":
-        """Do the next bounded part of a replacement: see SegmentReplacement.step.
+    def step_replacement(self) -> bool:
+        """Put the next segment in its place: see SegmentReplacement.step.
 
         Raises:
             ApiError: KAFKA_STORAGE_ERROR.
@@ -338,22 +339,23 @@ class SegmentedLog(LogReader):
         assert self._replacement is not None, f"{self.name} is not being cleaned"
         self.directory.check()
         try:
-            next_step = self._replacement.step()
+            goes_on = self._replacement.step()
         except OSError as error:
             raise self.directory.failed(error, f"replacing segments of {self.name}") from error
-        if self._replacement.is_over:
+        if not goes_on:
             self._replacement = None
-        return next_step
+        return goes_on
 
     def _swap_in(self, new: "NewSegment") -> None:
-        assert self._replacement is not None
+        from barnabas.storage.segment_replacement import rename_segment  # noqa: PLC0415
+
         self.watch.tell()
         for base_offset in new.replaced:
             old = self.segments.floor(base_offset)
             assert old is not None
             # The snapshot at the new segment's base stays, as every segment has one at its base.
             self._take_away(old, snapshot=base_offset != new.base_offset)
-        self._replacement.rename_final(new.base_offset)
+        rename_segment(self._factory.disk, self.path, new.base_offset, SWAP_SUFFIX, "")
         segment = self._factory.existing(new.base_offset, self.config)
         segment.mark_sealed()
         self.segments.add(segment)
