@@ -1,8 +1,10 @@
-"""How much of a log may be compacted, and which log needs it most: the rules of Apache Kafka's LogCleanerManager.
+"""How much of a log may be compacted, and which log needs it most: the rules of Apache Kafka's
+LogCleanerManager.
 
-Everything here is a function of one log, its bounds and the time; who is being cleaned, held back or given up is
-`log_cleaner.py`'s to know. A log's part below the first dirty offset was cleaned before, the part from the first
-uncleanable offset on is left alone, and what lies between decides by its share of all that could be read.
+Everything here is a function of one log, its bounds and the time; who is being cleaned, held back or given up
+is `log_cleaner.py`'s to know. A log's part below the first dirty offset was cleaned before, the part from the
+first uncleanable offset on is left alone, and what lies between decides by its share of all that could be
+read.
 """
 
 from barnabas.base.logger import Logger
@@ -32,9 +34,10 @@ class LogToClean(NamedTuple):
 
     Attributes:
         first_uncleanable_offset: the base offset of the first segment that is left alone.
-        clean_bytes, cleanable_bytes: of the segments below the first dirty offset, and from there to the first
-            uncleanable one; a segment that holds the first dirty offset counts in both, as in Kafka.
-        compaction_delay_ms: for how long records have been dirty beyond max.compaction.lag.ms; 0: they are not.
+        clean_bytes, cleanable_bytes: of the segments below the first dirty offset, and from there to the
+            first uncleanable one; a segment that holds the first dirty offset counts in both, as in Kafka.
+        compaction_delay_ms: for how long records have been dirty beyond max.compaction.lag.ms; 0: they are
+            not.
         is_reset: see DirtyRange.
     """
 
@@ -65,8 +68,8 @@ class LogToClean(NamedTuple):
 def dirty_range(cleaned: Log, checkpointed: int | None, high_watermark: int, now_ms: int) -> DirtyRange:
     """Return what is dirty and may be cleaned.
 
-    Nothing is cleaned beyond the last stable offset, in the active segment, or from the first segment on that is
-    younger than min.compaction.lag.ms.
+    Nothing is cleaned beyond the last stable offset, in the active segment, or from the first segment on that
+    is younger than min.compaction.lag.ms.
 
     Args:
         checkpointed: the first dirty offset as it was last known; None when the log was never cleaned.
