@@ -122,9 +122,6 @@ class Disk(Protocol):
     def identity(self, path: str) -> tuple[int, int]:
         """Return what tells a file or directory from another that gets its name later."""
 
-    def identity(self, path: str) -> tuple[int, int]:
-        """Return what tells a file or directory from another that gets its name later."""
-
     def space(self, path: str) -> tuple[int, int]:
         """Return how large the volume of a path is, and how much of it may still be used, in bytes."""
 
@@ -287,10 +284,6 @@ class OsDisk:
 
     def size(self, path: str) -> int:
         return os.stat(path).st_size
-
-    def identity(self, path: str) -> tuple[int, int]:
-        found = os.stat(path)
-        return found.st_dev, found.st_ino
 
     def identity(self, path: str) -> tuple[int, int]:
         found = os.stat(path)

@@ -145,9 +145,6 @@ class OverlayDisk:
     def identity(self, path: str) -> tuple[int, int]:
         return self._below.identity(path)
 
-    def identity(self, path: str) -> tuple[int, int]:
-        return self._below.identity(path)
-
     def space(self, path: str) -> tuple[int, int]:
         """Return how large the volume below is, and how much of it is free."""
         return self._below.space(path)

@@ -357,12 +357,6 @@ class MemoryDisk:
             raise FileNotFoundError(2, "no such file or directory", path)
         return 0, id(node)
 
-    def identity(self, path: str) -> tuple[int, int]:
-        node = self._find(path)
-        if node is None:
-            raise FileNotFoundError(2, "no such file or directory", path)
-        return 0, id(node)
-
     def space(self, path: str) -> tuple[int, int]:
         self._find(path)
         return SPACE_BYTES, SPACE_BYTES
@@ -432,9 +426,7 @@ def _settle_file(inode: _Inode, random: SeededRandom, keep_all: bool) -> None:
     inode.pending.clear()
 
 
-def _settle_write(
-    content: bytearray, position: int, data: bytes, fate: int, random: SeededRandom
-) -> None:
+def _settle_write(content: bytearray, position: int, data: bytes, fate: int, random: SeededRandom) -> None:
     """Bring to the disk what is left of a write.
 
     Args:

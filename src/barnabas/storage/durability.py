@@ -109,24 +109,6 @@ class Durability:
         self._names_synced = self._names_changed
         self._root_unsynced = False
 
-    @property
-    def cuts(self) -> int:
-        """How often the log was cut: what lies behind a cut may have been replaced."""
-        return self._cuts
-
-    def continue_in(self, root: str, end_offset: int) -> None:
-        """Note that the log goes on with files in another log directory, all of which are synced.
-
-        Args:
-            root: of that directory.
-            end_offset: of the log.
-        """
-        self._root = root
-        self.recovery_point = end_offset
-        self._indexes_unsynced.clear()
-        self._names_synced = self._names_changed
-        self._root_unsynced = False
-
     def sealed(self, segment: LogSegment, end_offset: int) -> None:
         """Note that a segment was sealed; `end_offset` is the log's end.
 
