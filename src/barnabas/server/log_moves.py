@@ -96,7 +96,18 @@ class LogMoves:
             threads_max=max(1, threads),
         )
         made.quota.bytes_per_second = settings.optional_integer(QUOTA)
+        made.pause_cleaning = self._pause_cleaning
+        made.resume_cleaning = self._resume_cleaning
         return made
+
+    def _pause_cleaning(self, key: TopicPartition) -> None:
+        if self._logs.cleaner is not None:
+            self._logs.cleaner.abort(key)
+
+    def _resume_cleaning(self, key: TopicPartition, way: tuple[LogDirectory, LogDirectory] | None) -> None:
+        """The cleaner leaves alone what moves; here it is only told where the log is now."""
+        if way is not None:
+            self._logs.checkpoints.cleaned_part_moved(key, *way)
 
     def settle(self) -> None:
         """Go on with what the last run had not finished; call when logs and metadata are loaded."""

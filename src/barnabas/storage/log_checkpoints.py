@@ -72,6 +72,12 @@ class LogCheckpoints:
         if self.cleaner_offsets.pop(key, None) is not None:
             self._write_cleaner_offsets(directory)
 
+    def cleaned_part_moved(self, key: TopicPartition, origin: LogDirectory, target: LogDirectory) -> None:
+        """Have written that a log has gone from one directory to another."""
+        if key in self.cleaner_offsets:
+            self._write_cleaner_offsets(target)
+            self._write_cleaner_offsets(origin)
+
     def _write_cleaner_offsets(self, directory: LogDirectory) -> None:
         self._cleaned.add(directory.path)
         if directory.online:

@@ -188,6 +188,11 @@ class Retention:
             self._left.extend(self._logs)
             self._dropping.clear()
 
+    def look_at_soon(self, key: TopicPartition) -> None:
+        """Have one log looked at without waiting for the next search."""
+        if key not in self._left:
+            self._left.append(key)
+
     def take_turn(self) -> None:
         """Look at some logs. I/O errors take directories offline."""
         rules = RetentionRules(now_ms=self._clock.wall_ms(), trusts_future=self.trusts_future)
@@ -200,6 +205,8 @@ class Retention:
             known, high_watermark = self._logs.get(key), self._high_watermark(key)
             if known is None or not known.directory.online or high_watermark is None:
                 continue
+            if known.cleaning is not None:
+                continue  # its segments stay until that is over; the cleaner asks again then
             count = _LOOKS_AT_ONCE if key in self._dropping else 1
             segments = of_unknown_age(known, high_watermark, rules, count)
             if segments:
