@@ -31,6 +31,7 @@ from barnabas.storage.segment_cache import SegmentCache
 
 if TYPE_CHECKING:  # imported when a log moves
     from barnabas.storage.future_logs import FutureLogs
+    from barnabas.storage.log_cleaner import LogCleaner
 
 log = Logger(__name__)
 
@@ -69,6 +70,7 @@ class LogManager:
         placement: where new logs are made.
         make_future_logs: set by whoever has threads for it; called once, when first a log is to move.
         made_future_logs: what it made; None until then.
+        cleaner: what compacts logs, set by whoever makes it; None while there is nothing to compact.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class LogManager:
         self.placement = LogPlacement(self.directories)
         self.make_future_logs: Callable[[PendingDeletions], FutureLogs] | None = None
         self.made_future_logs: FutureLogs | None = None
+        self.cleaner: LogCleaner | None = None
         self.logs: dict[TopicPartition, Log] = {}
         self.checkpoints = LogCheckpoints(self.directories, self.logs, run_blocking)
         self.high_watermarks: dict[tuple[str, int], int] = {}
