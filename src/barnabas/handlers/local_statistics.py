@@ -89,6 +89,7 @@ def _overall(local: LocalServices) -> dict[str, object]:
         "waiting": _plain(services.replicas.waiting_statistics()),
         "fetch_sessions": _plain(services.fetch_sessions.statistics()),
         "logs": _plain(services.logs.statistics()),
+        "log_cleaner": None if services.logs.cleaner is None else services.logs.cleaner.statistics().figures(),
         "log_directories": [[directory.path, directory.online] for directory in services.logs.directories],
         "metadata_log": _plain(controller.log.statistics()),
         "brokers": {

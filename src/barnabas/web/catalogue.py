@@ -7,6 +7,7 @@ begin with `barnabas_`. docs/metrics.md shows this table; a test keeps both the 
 
 from barnabas.base.hints import Final
 from barnabas.base.named_tuple import NamedTuple
+from barnabas.web.cleaner_catalogue import CLEANER_ROWS
 from barnabas.web.group_catalogue import GROUP_ROWS
 from barnabas.web.transaction_catalogue import TRANSACTION_ROWS
 
@@ -388,6 +389,7 @@ _ROWS: Final = (
     MetricInfo("barnabas_request_log_dropped", "counter", "Lines that could not be written."),
     *(MetricInfo(*row) for row in GROUP_ROWS),
     *(MetricInfo(*row) for row in TRANSACTION_ROWS),
+    *(MetricInfo(*row) for row in CLEANER_ROWS),
 )
 
 METRICS: Final = {info.name: info for info in _ROWS}

@@ -11,6 +11,7 @@ from barnabas.base.durations import bucket_end_us
 from barnabas.base.hints import Any, Final
 from barnabas.protocol.messages import BY_KEY
 from barnabas.web.catalogue import METRICS
+from barnabas.web.cleaner_families import cleaner_families
 from barnabas.web.group_families import group_families
 from barnabas.web.partition_families import partition_families
 from barnabas.web.recent import FLUSHES, PHASES, PhaseTimes, Times
@@ -91,6 +92,7 @@ def families(
     yield from _controller(statistics)
     yield from group_families(statistics["groups"])
     yield from transaction_families(statistics["transactions"])
+    yield from cleaner_families(statistics["log_cleaner"], statistics["log_directories"])
     yield single("barnabas_timers_waiting", statistics["timers"]["waiting"])
     yield single("barnabas_request_log_lines", statistics["request_log"]["lines"])
     yield single("barnabas_request_log_dropped", statistics["request_log"]["dropped"])

@@ -54,6 +54,19 @@ COLD_READS = {
     "wait_us": 2_500_000,
 }
 
+CLEANER = {
+    "cleaned": 4,
+    "recopy_percent": 12,
+    "max_buffer_utilization_percent": 34,
+    "max_clean_time_secs": 5,
+    "max_compaction_delay_secs": 6,
+    "max_dirty_percent": 78,
+    "time_since_last_run_ms": 9_000,
+    "dead_thread_count": 1,
+    "uncleanable": [["/a", 2, 3_000], ["/b", 0, 0]],
+    "running": [{"log": "a-b-3", "elapsed_ms": 10, "bytes_done": 25, "bytes_expected": 100}],
+}
+
 TRANSACTIONS = {
     "by_state": {"Empty": 2, "Ongoing": 3},
     "oldest_open_ms": 2_500,
@@ -165,6 +178,7 @@ def statistics():
             "failed_produces": 1,
         },
         "logs": {"logs": 2},
+        "log_cleaner": dict(CLEANER),
         "flushes": {
             "times": phase(1_000, 3_000, 3_000),
             "group_commit": {"appends": 30, "rounds": 2, "syncs": 3, "files": 4, "syncing": 1, "due": 2},
@@ -315,6 +329,24 @@ def test_a_lost_directory_shows(statistics):
 def test_every_metric_of_the_catalogue_is_told_and_no_other(statistics):
     times = times_of(statistics["requests"])
     assert sorted(family.name for family in families(statistics, times, times)) == sorted(METRICS)
+
+
+def test_the_cleaner_is_told_with_what_it_is_at_and_what_it_gave_up(statistics):
+    told = samples(statistics)
+    assert told["kafka_log_logcleaner_cleaner_recopy_percent",] == 12
+    assert told["kafka_log_logcleaner_deadthreadcount",] == 1
+    assert told["kafka_log_logcleanermanager_max_dirty_percent",] == 78
+    assert told["kafka_log_logcleanermanager_uncleanable_partitions_count", "/a"] == 2
+    assert told["kafka_log_logcleanermanager_uncleanable_bytes", "/a"] == 3_000
+    assert told["barnabas_log_cleanings_total",] == 4
+    assert told["barnabas_log_cleaning_progress_ratio", "3", "a-b"] == 0.25
+
+
+def test_a_broker_that_never_cleaned_tells_so(statistics):
+    statistics["log_cleaner"] = None
+    told = samples(statistics)
+    assert told["kafka_log_logcleaner_cleaner_recopy_percent",] == 0
+    assert told["kafka_log_logcleanermanager_uncleanable_partitions_count", "/b"] == 0
 
 
 def test_the_page_tells_of_every_metric():
