@@ -63,9 +63,12 @@ class CompactedLog:
 
     Args:
         segments: (base offset, content), in order.
+        index_interval_bytes: with which the segments' indexes were made.
     """
 
-    def __init__(self, segments: Iterable[tuple[int, bytes]], disk: Any = None) -> None:
+    def __init__(
+        self, segments: Iterable[tuple[int, bytes]], disk: Any = None, *, index_interval_bytes: int = 4096
+    ) -> None:
         self.clock = ManualClock(NOW_MS)
         self.disk: Any = disk or MemoryDisk(self.clock)
         self.disk.make_dirs(PATH)
@@ -75,6 +78,7 @@ class CompactedLog:
             self.bases.append(base_offset)
             self._write(file_stem(PATH, base_offset) + ".log", content)
             self.disk.set_mtime_ms(file_stem(PATH, base_offset) + ".log", FIRST_TIMESTAMP + number)
+            self._write_indexes(base_offset, index_interval_bytes)
         self._write_transaction_indexes()
 
     def _write(self, path: str, content: bytes) -> None:
@@ -90,6 +94,22 @@ class CompactedLog:
         file = self.disk.open_readonly(path)
         return bytes(file.read_at(0, file.size()))
 
+    def _write_indexes(self, base_offset: int, interval_bytes: int) -> None:
+        offsets, times = OffsetIndex(base_offset), TimeIndex(base_offset)
+        since_entry, latest, latest_offset = 0, -1, base_offset
+        for position, header in iter_batches(self.content(base_offset)):
+            if header.max_timestamp > latest:
+                latest, latest_offset = header.max_timestamp, header.last_offset
+            if since_entry > interval_bytes:
+                offsets.append(header.last_offset, position)
+                times.maybe_append(latest, latest_offset)
+                since_entry = 0
+            since_entry += header.size_bytes
+        times.maybe_append(latest, latest_offset)
+        stem = file_stem(PATH, base_offset)
+        offsets.write(self.disk, stem + ".index")
+        times.write(self.disk, stem + ".timeindex")
+
     def _write_transaction_indexes(self) -> None:
         first_offsets: dict[int, int] = {}
         for base_offset in self.bases:
@@ -103,7 +123,8 @@ class CompactedLog:
                 first = first_offsets.pop(header.producer_id, header.base_offset)
                 if records and parse_control_type(records[0].key) is ControlType.ABORT:
                     last = header.base_offset
-                    index.append(AbortedTransaction(header.producer_id, first, last, last + 1))
+                    stable = min(first_offsets.values(), default=last + 1)
+                    index.append(AbortedTransaction(header.producer_id, first, last, stable))
             index.write(self.disk, file_stem(PATH, base_offset) + ".txnindex")
             self._aborted[base_offset] = index.entries
 
@@ -285,7 +306,9 @@ class LogMaker:
         key: bytes | None = b"key-%d" % random.randrange(self.keys)
         if self.keyless and random.random() < 0.1:
             key = None
-        value = None if random.random() < 0.2 else random.randbytes(random.choice((0, 5, 5, 5, 70, 200)))
+        value = (
+            None if random.random() < 0.2 else b"v%05d" % self.next_offset * random.choice((0, 1, 1, 12, 33))
+        )
         timestamp = FIRST_TIMESTAMP + self.next_offset + number
         if builder.log_append_time_ms is not None:
             timestamp = builder.log_append_time_ms

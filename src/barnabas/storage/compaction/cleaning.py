@@ -212,15 +212,20 @@ class InProcessCleaning:
                     statistics.map_bytes_read += len(batch)
                     if header.last_offset < first_dirty:
                         continue
-                    statistics.map_records_read += header.records_count
                     if header.is_control:
                         transactions.on_marker(
                             header.last_offset, header.producer_id, control_type_of(batch, header)
                         )
-                    elif not transactions.on_data_batch(
+                        statistics.map_records_read += 1
+                    elif transactions.on_data_batch(
                         header.last_offset, header.producer_id, is_transactional=header.is_transactional
-                    ) and not _map_batch(batch, header, offset_map, first_dirty):
-                        return False
+                    ):
+                        statistics.map_records_read += header.records_count
+                    else:
+                        records_read = _map_batch(batch, header, offset_map, first_dirty)
+                        statistics.map_records_read += records_read
+                        if records_read < header.records_count:
+                            return False
                     offset_map.note_read_to(header.last_offset)
         finally:
             file.close()
@@ -282,8 +287,8 @@ def _dirty_segments(task: CleaningTask) -> list[SegmentToClean]:
     return list(segments[first:])
 
 
-def _map_batch(batch: bytes, header: BatchHeader, offset_map: OffsetMap, first_dirty: int) -> bool:
-    """Put a batch's keys into the map; False when it got full."""
+def _map_batch(batch: bytes, header: BatchHeader, offset_map: OffsetMap, first_dirty: int) -> int:
+    """Put a batch's keys into the map; return how many records were looked at: fewer when it got full."""
     base_offset, count = header.base_offset, header.records_count
     is_dense = count == header.last_offset_delta + 1
     for places in iter_record_places(records_of(batch, header), count, is_dense=is_dense):
@@ -294,9 +299,11 @@ def _map_batch(batch: bytes, header: BatchHeader, offset_map: OffsetMap, first_d
         else:
             offsets = [base_offset + delta for delta in places.offset_deltas]
         keys = places.keys
+        clean = 0
         if base_offset < first_dirty:
             clean = sum(offset < first_dirty for offset in offsets)
             keys, offsets = keys[clean:], offsets[clean:]
-        if offset_map.put_all(keys, offsets) < len(keys):
-            return False
-    return True
+        taken = offset_map.put_all(keys, offsets)
+        if taken < len(keys):
+            return places.index + clean + taken
+    return count
