@@ -103,7 +103,6 @@ class LogCleaner:
         self._call_soon = call_soon
         self.running: dict[TopicPartition, CleaningRun] = {}
         self.trouble = CleanerTrouble(clock.monotonic_ms)
-        self._paused: dict[TopicPartition, int] = {}
         self._candidates: list[tuple[TopicPartition, Log, LogToClean]] = []
         self._scan: Iterator[None] | None = None
         self._timer = 0  # of the timers that were set the last one counts
@@ -146,19 +145,6 @@ class LogCleaner:
         run = self.running.get(key)
         if run is not None and run.log.cleaning is run:
             run.log.end_cleaning()
-
-    def pause(self, key: TopicPartition) -> None:
-        """As `abort`, and clean it no more until as many calls of `resume`."""
-        self._paused[key] = self._paused.get(key, 0) + 1
-        self.abort(key)
-
-    def resume(self, key: TopicPartition) -> None:
-        """Take back one `pause`."""
-        left = self._paused.get(key, 0) - 1
-        if left > 0:
-            self._paused[key] = left
-        else:
-            self._paused.pop(key, None)
 
     def directory_failed(self, directory: LogDirectory) -> None:
         """End the cleanings of a directory that is offline."""
@@ -220,6 +206,8 @@ class LogCleaner:
     def _look_at(self, key: TopicPartition, known: Log) -> None:
         if not known.directory.online or key in self.running or self.trouble.is_uncleanable(key):
             return
+        if key in self._manager.moving:
+            return  # to another directory: what is copied is not to change
         high_watermark = self._manager.retention_high_watermark(key)
         if high_watermark is None:
             return
@@ -253,7 +241,9 @@ class LogCleaner:
         for key, known, found in self._candidates:
             if len(self.running) >= self._config.threads:
                 break
-            if self._manager.logs.get(key) is not known or not known.directory.online or key in self._paused:
+            if self._manager.logs.get(key) is not known or not known.directory.online:
+                continue
+            if key in self._manager.moving:
                 continue
             if known.recovery_point < found.first_uncleanable_offset:
                 wait_ms = min(wait_ms, FLUSH_WAIT_MS)
