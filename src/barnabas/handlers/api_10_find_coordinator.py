@@ -86,7 +86,7 @@ def _answer(
 def _coordinator(context: RequestContext, node_id: int) -> BrokerEndpoint:
     found = broker_endpoint(context, node_id)
     if found is None:
-        raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "")
     return found
 
 

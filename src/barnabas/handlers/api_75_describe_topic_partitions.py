@@ -109,7 +109,7 @@ def _describe(
 
 def _partition(context: RequestContext, partition: PartitionImage) -> _Partition:
     return _Partition(
-        error_code=ErrorCode.LEADER_NOT_AVAILABLE if partition.leader == NO_LEADER else ErrorCode.NONE,
+        error_code=ErrorCode.NONE,  # as Apache Kafka has it: the leader alone tells that there is none
         partition_index=partition.partition,
         leader_id=partition.leader,
         leader_epoch=partition.leader_epoch,

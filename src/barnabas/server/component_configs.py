@@ -12,7 +12,7 @@ from barnabas.net.listener_config import ConnectionLimits, FetchMode, ListenerCo
 from barnabas.server.listeners import ListenerAddress
 from barnabas.server.settings import Settings
 from barnabas.server.tls_settings import listener_tls, own_or_shared
-from barnabas.storage.log_manager import LogManagerConfig
+from barnabas.storage.log_manager_config import LogManagerConfig
 
 _CONTROLLER_PORT: Final = 9093
 

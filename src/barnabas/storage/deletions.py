@@ -6,7 +6,9 @@ to be exact. Unlinking runs off the loop, since the file system frees a gigabyte
 returns; and not behind the syncs that producers wait for, but on a thread of its own.
 """
 
+import errno
 import heapq
+from collections.abc import Callable
 
 from barnabas.base.disk import Disk
 from barnabas.base.logger import Logger
@@ -23,9 +25,12 @@ class PendingDeletions:
 
     Args:
         run_blocking: where unlinking runs.
+
+    Attributes:
+        on_error: told of what the disk refused, with the path.
     """
 
-    __slots__ = ("_busy", "_disk", "_due", "_in_run", "_made", "_now_ms", "_run_blocking")
+    __slots__ = ("_busy", "_disk", "_due", "_in_run", "_made", "_now_ms", "_run_blocking", "on_error")
 
     def __init__(self, disk: Disk, run_blocking: RunBlocking = run_inline) -> None:
         self._disk = disk
@@ -35,6 +40,7 @@ class PendingDeletions:
         self._now_ms = 0
         self._busy = False
         self._in_run = False
+        self.on_error: Callable[[str, OSError], None] = lambda *_: None
 
     def __len__(self) -> int:
         return len(self._due)
@@ -66,7 +72,8 @@ class PendingDeletions:
         paths: list[str] = []
         while len(paths) < PATHS_AT_ONCE and self._due and self._due[0][0] <= self._now_ms:
             paths.append(heapq.heappop(self._due)[2])
-        disk, errors = self._disk, []
+        disk = self._disk
+        errors: list[tuple[str, OSError]] = []
 
         def work() -> None:
             for path in paths:
@@ -75,17 +82,19 @@ class PendingDeletions:
                 except FileNotFoundError:
                     continue
                 except OSError as error:
-                    errors.append(f"{path} was not deleted: {error}")
+                    errors.append((path, error))
 
         self._busy = True
         self._run_blocking(work, lambda _: self._given_done(errors))
 
-    def _given_done(self, errors: list[str]) -> None:
+    def _given_done(self, errors: list[tuple[str, OSError]]) -> None:
         self._busy = False
+        for path, error in errors:
+            log.warning("%s was not deleted: %s", path, error)
+            if error.errno != errno.ENOTEMPTY:  # somebody has put a file there meanwhile
+                self.on_error(path, error)
         if not self._in_run:  # else its loop goes on
             self.run(self._now_ms)
-        for error in errors:
-            log.warning("%s", error)
 
 
 def remove_tree(disk: Disk, path: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 
 from barnabas.base.disk import Disk
 from barnabas.base.region import LeasedFile
+from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.offset_metadata import LogOffsetMetadata
 
 
@@ -19,6 +20,7 @@ class FlushWork:
         now_us: reads the monotonic clock; from any thread.
 
     Attributes:
+        directory: where the log lay when it was begun; its disk is to blame for what fails.
         up_to_offset: everything below it is durable once `run` returns.
         log_end: the log's end when it was begun, if everything up to there is synced.
         cuts_before: how often the log had been cut when it was begun.
@@ -34,6 +36,7 @@ class FlushWork:
         "_now_us",
         "_paths",
         "cuts_before",
+        "directory",
         "log_end",
         "names_before",
         "sealed",
@@ -55,6 +58,7 @@ class FlushWork:
         self._files: list[LeasedFile] = []
         self._paths: list[str] = []
         self._directories: list[str] = []
+        self.directory: LogDirectory | None = None
         self.up_to_offset = up_to_offset
         self.log_end: LogOffsetMetadata | None = None
         self.cuts_before = cuts_before

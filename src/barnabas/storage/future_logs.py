@@ -135,9 +135,9 @@ class FutureLogs:
     def _begin(self, key: TopicPartition, future: FutureLog) -> None:
         # Should they have it in the other directory, half a copy would pass for the log after a crash.
         self._assign(future.source, future.source.directory)
+        self.pause_cleaning(key)
         future.make()
         _log.info("%s begins to move from %s to %s", key, future.source.directory.path, future.directory.path)
-        self.pause_cleaning(key)
         move = self.moves[key] = Move(key, future)
         future.directory.log_count += 1
         self._waiting.append(move)

@@ -303,7 +303,9 @@ class Log(SegmentedLog):
         if work is None:
             if self.durability.held is not None and end == log_end:
                 self._release(None)
-        elif end == log_end:
+            return None
+        work.directory = self.directory
+        if end == log_end:
             work.log_end = self._end
         return work
 
@@ -314,8 +316,12 @@ class Log(SegmentedLog):
             ApiError: KAFKA_STORAGE_ERROR when `error` is given.
         """
         work.release()
+        directory = work.directory or self.directory
+        if error is None:
+            # Open files of a directory that was removed, or whose disk was unmounted, are synced as well as any.
+            error = directory.absence()
         if error is not None:
-            raise self.directory.failed(error, f"flushing {self.name}") from error
+            raise directory.failed(error, f"flushing {self.name}") from error
         is_same_log = self.durability.finish(work)
         if self.durability.held is not None:
             self._release(work.log_end if is_same_log else None)

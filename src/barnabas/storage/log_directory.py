@@ -63,6 +63,14 @@ class LogDirectory:
         if self._identity is not None and self.disk.identity(self.path) != self._identity:
             raise OSError(errno.ESTALE, "it is not the directory that was there at the start", self.path)
 
+    def absence(self) -> OSError | None:
+        """As `require_in_place`, with the error returned."""
+        try:
+            self.require_in_place()
+        except OSError as error:
+            return error
+        return None
+
     def check(self) -> None:
         """Refuse work on an offline directory.
 

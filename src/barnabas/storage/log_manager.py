@@ -6,31 +6,28 @@ unlinking, flushing rolled segments) run from `handle_timer`, so that a test scr
 through an injected `run_blocking`, so that they may run on a helper thread.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 
 from barnabas.base.clock import Clock
-from barnabas.base.dataclass import dataclass
 from barnabas.base.disk import Disk, DiskFile
 from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.logger import Logger
-from barnabas.storage import directory_checkpoints, durable_logs, retention
+from barnabas.storage import directory_checkpoints, durable_logs
 from barnabas.storage.checkpoints import TopicPartition
-from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.flush_scheduler import FlushScheduler, RunBlocking, run_inline
 from barnabas.storage.log import Log
-from barnabas.storage.log_checkpoints import LogCheckpoints
-from barnabas.storage.log_config import INT64_MAX, LogConfig
+from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.log_loading import LoadedDirectory, LogManagerError, LogOpening, load_directory
-from barnabas.storage.log_placement import LogPlacement
-from barnabas.storage.partition_directory import FUTURE_SUFFIX, delete_name, stray_name
-from barnabas.storage.recovery import PRODUCER_ID_EXPIRATION_MS, Progress, open_log
-from barnabas.storage.segment_cache import SegmentCache
+from barnabas.storage.log_loading import DirectoryLoading, LoadedDirectory, LogManagerError, LogOpening
+from barnabas.storage.log_manager_config import LogManagerConfig
+from barnabas.storage.log_scans import RecoveryProgress
+from barnabas.storage.partition_logs import PartitionLogs
+from barnabas.storage.retention import Retention
 
-if TYPE_CHECKING:  # imported when a log moves
-    from barnabas.storage.future_logs import FutureLogs
+if TYPE_CHECKING:  # imported when a log moves, and when one is to be compacted
     from barnabas.storage.log_cleaner import LogCleaner
 
 log = Logger(__name__)
@@ -38,39 +35,32 @@ log = Logger(__name__)
 LOCK_FILE = ".lock"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogManagerConfig:
-    """Broker configs; each attribute is Kafka's `log.*` or `producer.*` name."""
-
-    flush_offset_checkpoint_interval_ms: int = 60_000
-    flush_start_offset_checkpoint_interval_ms: int = 60_000
-    flush_scheduler_interval_ms: int = INT64_MAX
-    retention_check_interval_ms: int = 300_000
-    producer_id_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS
-    producer_id_expiration_check_interval_ms: int = 600_000
-    sealed_index_bytes_max: int = 64 * 1024 * 1024
-    sealed_files_max: int = 512
-
-
-class LogManager:
+class LogManager(PartitionLogs):
     """The logs of a broker.
 
     Args:
         directories: `log.dirs`, in order.
         config_for: the effective LogConfig of a topic, by name.
         on_directory_failure: called once for each directory that goes offline, after start.
-        run_blocking: where syncs run.
+        run_blocking: where syncs and writes run that nobody waits for, in the order given.
+        run_syncs: where syncs run that appends wait for, several at once; None: as all others.
+        call_at_turn_end: see GroupCommit.
+        run_housekeeping: where files are unlinked and old segments looked at, which no write should stand
+            behind; None: as `run_blocking`.
 
     Attributes:
+        group_commit: syncs logs whose `flush.messages` is reached; to be told of a stop.
+        flush_times: how long syncs of logs take.
         high_watermarks: as checkpointed before this start, by (topic, partition); an entry goes with its log.
         config: replaced when the broker's configs change.
         logs: the open logs, by (topic, partition); not to be changed.
         unopened: logs on disk that could not be opened, with the reason; they are left as they are.
         checkpoints: what is written of all logs every so often; its `writes` are to be told of a stop.
+        cleaner: what compacts logs, set by whoever makes it; None while there is nothing to compact.
         placement: where new logs are made.
         make_future_logs: set by whoever has threads for it; called once, when first a log is to move.
         made_future_logs: what it made; None until then.
-        cleaner: what compacts logs, set by whoever makes it; None while there is nothing to compact.
+        recovery: how far the check of logs after a crash is, or was.
     """
 
     def __init__(
@@ -84,33 +74,43 @@ class LogManager:
         config: LogManagerConfig | None = None,
         on_directory_failure: Callable[[LogDirectory], None] | None = None,
         run_blocking: RunBlocking = run_inline,
+        run_syncs: RunBlocking | None = None,
+        call_at_turn_end: Callable[[Callable[[], None]], None] | None = None,
+        run_housekeeping: RunBlocking | None = None,
     ) -> None:
+        super().__init__(
+            disk=disk,
+            clock=clock,
+            entropy=entropy,
+            directories=[LogDirectory(disk, path, self._directory_failed) for path in directories],
+            config=config or LogManagerConfig(),
+            run_blocking=run_blocking,
+            run_syncs=run_syncs or run_blocking,
+            run_housekeeping=run_housekeeping or run_blocking,
+            call_at_turn_end=call_at_turn_end,
+        )
         self._disk = disk
-        self._clock = clock
-        self._entropy = entropy
         self._config_for = config_for
-        self.config = config or LogManagerConfig()
         self._on_directory_failure = on_directory_failure
-        self._flushes = FlushScheduler(run_blocking)
-        self.directories = [LogDirectory(disk, path, self._directory_failed) for path in directories]
-        self.placement = LogPlacement(self.directories)
-        self.make_future_logs: Callable[[PendingDeletions], FutureLogs] | None = None
-        self.made_future_logs: FutureLogs | None = None
-        self.cleaner: LogCleaner | None = None
-        self.logs: dict[TopicPartition, Log] = {}
-        self.checkpoints = LogCheckpoints(self.directories, self.logs, run_blocking)
-        self.high_watermarks: dict[tuple[str, int], int] = {}
+        self._flushes = FlushScheduler(run_blocking, self.flush_times)
         # By path; open from the start on, so that a volume's sync tells all errors.
         self._locks: dict[str, DiskFile] = {}
-        self._cache = SegmentCache(self.config.sealed_index_bytes_max, self.config.sealed_files_max)
-        self._deletions = PendingDeletions(disk)
-        self.unopened: dict[TopicPartition, str] = {}
-        self._stale: set[TopicPartition] = set()  # on disk in a checkpoint, but their logs are gone
+        self.cleaner: LogCleaner | None = None
         self._started = False
+        self.recovery = RecoveryProgress()
         now_ms = clock.monotonic_ms()
         self._due_ms = {chore: now_ms + interval_ms for chore, interval_ms in self._chores()}
+        first_ms = now_ms + self.config.initial_task_delay_ms
+        self._due_ms["retention"] = min(self._due_ms["retention"], first_ms)
         # Set by whoever knows high watermarks; None for a partition means that nothing of it expires.
         self.retention_high_watermark: Callable[[TopicPartition], int | None] = lambda _: None
+        self.retention = Retention(
+            disk=disk,
+            clock=clock,
+            logs=self.logs,
+            high_watermark=lambda key: self.retention_high_watermark(key),  # noqa: PLW0108 - set later
+            run_blocking=run_housekeeping or run_blocking,
+        )
 
     def _chores(self) -> list[tuple[str, int]]:
         config = self.config
@@ -147,22 +147,33 @@ class LogManager:
         if not self._locks:
             raise LogManagerError(f"none of the log directories works: {self.directories[0].failure}")
 
-    def start(self, progress: Progress | None = None) -> None:
+    def start(self, progress: Callable[[RecoveryProgress], None] | None = None) -> None:
         """Lock the directories and open every log in them.
+
+        Args:
+            progress: called every now and then while logs are checked after a crash.
 
         Raises:
             LogManagerError: a directory is locked by another process, or none works.
         """
         self.lock_directories()
+        self.recovery = RecoveryProgress(progress)
+        opening = self._opening()
+        loadings = {
+            directory.path: DirectoryLoading(directory, LoadedDirectory(), opening, self.recovery)
+            for directory in self.directories
+        }
+        seen: dict[TopicPartition, str] = {}
+        try:
+            for directory in self.directories:
+                self._load(directory, partial(loadings[directory.path].prepare, seen))
+            for directory in self.directories:
+                self._load(directory, partial(self._open_logs, directory, loadings[directory.path]))
+        finally:
+            for loading in loadings.values():
+                loading.close()
         for directory in self.directories:
-            try:
-                if directory.online:
-                    self._load(directory, progress)
-            except OSError as error:
-                directory.failed(error, f"loading {directory.path}")
-            except ApiError as error:
-                if error.code is not ErrorCode.KAFKA_STORAGE_ERROR:
-                    raise
+            self._load(directory, partial(self._sync_recovered, directory))
         for directory in self.directories:
             if directory.failure is not None:
                 log.error("%s is offline: %s", directory.path, directory.failure)
@@ -172,10 +183,21 @@ class LogManager:
             raise LogManagerError(f"none of the log directories works: {failure}") from failure
         self._started = True
 
-    def _load(self, directory: LogDirectory, progress: Progress | None) -> None:
-        loaded = LoadedDirectory()
+    def _load(self, directory: LogDirectory, step: Callable[[], None]) -> None:
+        """Take one step of loading a directory, if that works; a failure takes it offline."""
         try:
-            load_directory(directory, loaded, self._opening(), self.logs, progress)
+            if directory.online:
+                step()
+        except OSError as error:
+            directory.failed(error, f"loading {directory.path}")
+        except ApiError as error:
+            if error.code is not ErrorCode.KAFKA_STORAGE_ERROR:
+                raise
+
+    def _open_logs(self, directory: LogDirectory, loading: DirectoryLoading) -> None:
+        loaded = loading.loaded
+        try:
+            loading.finish()
         finally:
             for key, opened in loaded.logs.items():
                 self.add(key, opened)
@@ -189,6 +211,13 @@ class LogManager:
             key for key in loaded.checkpointed if key not in self.logs and key not in self.unopened
         )
 
+    def _sync_recovered(self, directory: LogDirectory) -> None:
+        """Keep `flush.messages` for what a killed process wrote, before anybody sees or acknowledges it."""
+        due = [
+            known for known in self.logs_of(directory).values() if known.flush_is_due and not known.is_idle
+        ]
+        durable_logs.flush_logs(directory, due, self._locks.get(directory.path))
+
     def _opening(self) -> LogOpening:
         return LogOpening(
             config_for=self._config_for,
@@ -197,159 +226,23 @@ class LogManager:
             deletions=self._deletions,
             random_below=self._entropy.random_below,
             producer_expiration_ms=self.config.producer_id_expiration_ms,
+            recovery_threads=self.config.recovery_threads_per_data_dir,
         )
 
-    def add(self, key: TopicPartition, opened: Log) -> None:
-        """Take a log over that was opened."""
-        self.logs[key] = opened
-        opened.directory.log_count += 1
-        opened.durability.on_lowered = lambda: self.checkpoints.recovery_point_lowered(opened)
+    @property
+    def locks(self) -> Collection[DiskFile]:
+        """The lock files of the directories that work."""
+        return self._locks.values()
 
     # Logs --------------------------------------------------------------------------------------
-
-    def get(self, topic: str, partition: int) -> Log | None:
-        """Return an open log; one on a directory that failed answers KAFKA_STORAGE_ERROR to everything."""
-        return self.logs.get(TopicPartition(topic, partition))
-
-    def get_or_create(
-        self, topic: str, partition: int, topic_id: bytes | None, config: LogConfig, *, is_new: bool = True
-    ) -> Log:
-        """Return a log, made in the directory with the fewest logs when there is none.
-
-        Args:
-            is_new: the partition was just made, so it cannot lie on a directory that is offline.
-
-        Raises:
-            ApiError: INCONSISTENT_TOPIC_ID when the log on disk belongs to another topic of that name,
-                KAFKA_STORAGE_ERROR.
-        """
-        key = TopicPartition(topic, partition)
-        known = self.logs.get(key)
-        if known is not None:
-            if topic_id is not None and known.topic_id not in (None, topic_id):
-                raise ApiError(ErrorCode.INCONSISTENT_TOPIC_ID, f"{key} on disk belongs to another topic id")
-            if topic_id is not None:
-                known.assign_topic_id(topic_id)
-            known.config = config
-            return known
-        if key in self.unopened:
-            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, self.unopened[key])
-        if not is_new and not all(directory.online for directory in self.directories):
-            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"{key} may lie on a directory that is offline")
-        for directory in self.placement.candidates(key):
-            path = f"{directory.path}/{key}"
-            try:
-                self._forget_stale(key)
-                directory.require_in_place()
-                made = self.open_in(directory, key, path, config, topic_id=topic_id)
-            except OSError as error:
-                directory.failed(error, f"creating {key}")
-            except ApiError:
-                if directory.online or directory.disk.exists(path):
-                    raise  # made again elsewhere, it would be there twice when the directory is back
-            else:
-                self.add(key, made)
-                return made
-        raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"no log directory works that {key} could be made in")
-
-    def open_in(
-        self,
-        directory: LogDirectory,
-        key: TopicPartition,
-        path: str,
-        config: LogConfig,
-        *,
-        topic_id: bytes | None = None,
-        log_start_offset: int = 0,
-    ) -> Log:
-        """Open a log of which no checkpoint tells, or make it; `add` is to follow.
-
-        Raises:
-            ApiError: KAFKA_STORAGE_ERROR; the directory is offline.
-        """
-        return open_log(
-            directory=directory, path=path, topic=key.topic, partition=key.partition,
-            config=config, clock=self._clock, cache=self._cache, deletions=self._deletions,
-            random_below=self._entropy.random_below, topic_id=topic_id, log_start_offset=log_start_offset,
-            producer_expiration_ms=self.config.producer_id_expiration_ms,
-        ).log  # fmt: skip
-
-    @property
-    def future_logs(self) -> "FutureLogs":
-        """What moves logs between directories (KIP-113); its code is imported when this is first read."""
-        if self.made_future_logs is None:
-            assert self.make_future_logs is not None, "these logs were made without moves"
-            self.made_future_logs = self.make_future_logs(self._deletions)
-        return self.made_future_logs
-
-    @property
-    def moving(self) -> Collection[TopicPartition]:
-        """Partitions whose logs move between directories now."""
-        return () if self.made_future_logs is None else self.made_future_logs.moves
-
-    def settle_future_logs(self, assigned: Callable[[TopicPartition], str | None]) -> None:
-        """Go on with moves that the last run had not finished; see FutureLogs.settle."""
-        if any(
-            name.endswith(FUTURE_SUFFIX)
-            for directory in self.directories
-            if directory.online
-            for name in directory.disk.list_dir(directory.path)
-        ):
-            self.future_logs.settle(assigned)
-
-    def _forget_stale(self, key: TopicPartition) -> None:
-        """A new log must not inherit the checkpointed offsets of an older one of its name."""
-        if key in self._stale:
-            for directory in self.directories:
-                if directory.online:
-                    self.checkpoints.write_all_now(directory, self.high_watermarks)
-            self._stale.clear()
-
-    def delete(self, topic: str, partition: int) -> None:
-        """Take a log away: its directory is renamed at once and unlinked after file.delete.delay.ms.
-
-        Slices in flight end well. An unknown log is fine.
-
-        Raises:
-            ApiError: KAFKA_STORAGE_ERROR.
-        """
-        key = TopicPartition(topic, partition)
-        gone = self.logs.pop(key, None)
-        if gone is None:
-            return
-        self._move_away(key, gone, delete_name(key, self._entropy.random_bytes(16).hex()))
-        self._deletions.add(gone.path, self._clock.monotonic_ms() + gone.config.file_delete_delay_ms)
-
-    def set_aside(self, topic: str, partition: int) -> None:
-        """Rename a log that the metadata does not know to `-stray`, as Kafka does; its records are kept.
-
-        Raises:
-            ApiError: KAFKA_STORAGE_ERROR.
-        """
-        key = TopicPartition(topic, partition)
-        gone = self.logs.pop(key, None)
-        if gone is not None:
-            log.warning("%s is unknown to the metadata and is set aside", key)
-            self._move_away(key, gone, stray_name(key, self._entropy.random_bytes(16).hex()))
-
-    def _move_away(self, key: TopicPartition, gone: Log, name: str) -> None:
-        if self.made_future_logs is not None:
-            self.made_future_logs.forget(key)
-        self.high_watermarks.pop(key, None)
-        self.checkpoints.forget_cleaned(key, gone.directory)
-        self._stale.add(key)
-        gone.directory.log_count -= 1
-        gone.directory.check()
-        gone.move_directory(f"{gone.directory.path}/{name}")
-        gone.abandon()
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
         """Have high watermarks written, each into its log's directory; a failure takes that offline."""
         self.checkpoints.write_high_watermarks(high_watermarks)
 
-    def logs_of(self, directory: LogDirectory) -> dict[TopicPartition, Log]:
-        """Return the logs of one directory."""
-        return self.checkpoints.logs_of(directory)
+    def when_log_starts_are_written(self, changed: Iterable[LogDirectory], then: Callable[[], None]) -> None:
+        """Call back once the log starts of directories, as they are now, are on the disk."""
+        self.checkpoints.when_log_starts_are_written(changed, then)
 
     def _logs_by_directory(self) -> list[tuple[LogDirectory, list[Log]]]:
         held: dict[str, list[Log]] = {directory.path: [] for directory in self.directories}
@@ -374,17 +267,23 @@ class LogManager:
 
     def next_deadline_ms(self) -> int:
         """When `handle_timer` has something to do, in monotonic time."""
+        if self.retention.wants_turn:
+            return 0
         deletion_ms = self._deletions.next_deadline_ms()
         deadline_ms = min(self._due_ms.values())
         return deadline_ms if deletion_ms is None else min(deadline_ms, deletion_ms)
 
     def handle_timer(self, now_ms: int) -> None:
         """Do the chores due at monotonic `now_ms`. I/O errors take directories offline and are not raised."""
+        for directory in self.directories:
+            absence = directory.absence() if directory.online else None
+            if absence is not None:
+                directory.failed(absence, f"looking at {directory.path}")
         self._deletions.run(now_ms)
         run: dict[str, Callable[[], object]] = {
             "recovery_points": self.checkpoints.write_recovery_points,
             "log_starts": self.checkpoints.write_log_starts,
-            "retention": self.delete_expired_segments,
+            "retention": self.retention.begin,
             "producers": self._expire_producers,
             "flush": lambda: self._flushes.flush_due(self.logs, now_ms),
         }
@@ -392,18 +291,9 @@ class LogManager:
             if now_ms >= self._due_ms[chore]:
                 self._due_ms[chore] = now_ms + interval_ms
                 run[chore]()
-
-    def delete_expired_segments(self) -> int:
-        """Apply retention by time and size to every log; return the segments dropped."""
-        dropped = 0
-        for key, known in list(self.logs.items()):
-            high_watermark = self.retention_high_watermark(key)
-            if known.directory.online and high_watermark is not None:
-                try:
-                    dropped += retention.delete_expired(known, high_watermark, self._clock.wall_ms())
-                except ApiError as error:
-                    log.error("retention of %s: %s", key, error)
-        return dropped
+        if self.retention.wants_turn:
+            self.retention.trusts_future = self.config.trusts_future_timestamps
+            self.retention.take_turn()
 
     def _expire_producers(self) -> None:
         now_ms = self._clock.wall_ms()
@@ -432,6 +322,8 @@ class LogManager:
             broker_epoch: goes into the marker (KIP-966).
             deadline_ms: monotonic time after which no further log is flushed; no marker is written then.
         """
+        self.group_commit.abandon()
+        self._flushes.abandon()
         all_clean = True
         if self.made_future_logs is not None:
             self.made_future_logs.stop()
