@@ -1,8 +1,8 @@
 """Work done by several threads whose outcomes are taken in order, a bounded number of them ahead.
 
 For a start that follows a crash: segments are read and checked side by side, and what comes of it is taken
-in as if one thread had done all. The threads end with the work. Whoever needs it imports it then: threads cost
-a start more than it has to give.
+in as if one thread had done all. The threads end with the work. Whoever needs it imports it then: threads
+cost a start more than it has to give.
 """
 
 import threading

@@ -32,6 +32,7 @@ from barnabas.protocol import messages
 
 ELR_FEATURE: Final = "eligible.leader.replicas.version"
 MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
+LOCAL_RETENTION_UNSET: Final = "-2"
 INTERVAL_MS_MIN: Final = 100
 INTERVAL_MS_MAX: Final = 3_600_000
 
@@ -322,6 +323,12 @@ def validate_topic_configs(values: Mapping[str, str], brokers: BrokerConfigs) ->
             "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote "
             "log storage.",
         )
+    for name in ("local.retention.ms", "local.retention.bytes"):
+        if values.get(name, LOCAL_RETENTION_UNSET).strip() != LOCAL_RETENTION_UNSET:
+            raise ApiError(
+                ErrorCode.INVALID_CONFIG,
+                f"{name} says what stays local of a topic in tiered storage, which is disabled in the broker",
+            )
 
 
 def validate_broker_configs(values: Mapping[str, str], *, per_broker: bool) -> None:

@@ -113,6 +113,8 @@ BROKER_DOCS: Final[dict[str, str]] = {
     "size.",
     "fetch.tls.read.bytes": "Bytes read of a log at once to be encrypted on a TLS listener.",
     "fetch.purgatory.purge.interval.requests": "Completed waiting fetches after which lists are cleaned up.",
+    "fetch.verify.crc": "Whether batches are checked before they are served; a damaged one is answered "
+    "CORRUPT_MESSAGE. Everything goes through memory then, as with fetch.mode=heap.",
     "group.initial.rebalance.delay.ms": "How long a new classic group waits for more members.",
     "group.max.session.timeout.ms": "Longest session timeout a classic group's member may ask for.",
     "group.max.size": "Most members of a classic group.",
@@ -125,7 +127,10 @@ BROKER_DOCS: Final[dict[str, str]] = {
     "log.dirs": "Directories that hold logs, separated by commas.",
     "log.flush.offset.checkpoint.interval.ms": "How often recovery points are written down.",
     "log.flush.start.offset.checkpoint.interval.ms": "How often log starts are written down.",
+    "log.flush.threads": "Logs that are synced at one time because producers wait for it (flush.messages).",
     "log.retention.check.interval.ms": "How often logs are searched for segments to delete.",
+    "log.retention.future.timestamps": "What the age of a segment goes by that holds a timestamp of the future: "
+    "keep leaves it until then, as Apache Kafka does; mtime goes by its file.",
     "max.connection.creation.rate": "New connections per second that are taken.",
     "max.connections": "Connections at one time.",
     "max.connections.per.ip": "Connections at one time from one address.",

@@ -12,12 +12,15 @@ clients try again.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import Protocol
 from barnabas.base.logger import Logger
+from barnabas.base.uuids import uuid_text
 from barnabas.metadata.image import (
+    DIRECTORY_MIGRATING,
+    DIRECTORY_UNASSIGNED,
     ConfigResourceType,
     MetadataDelta,
     MetadataImage,
@@ -78,6 +81,9 @@ class LogStore(Protocol):
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
         """Write the replication-offset-checkpoint of every directory."""
 
+    def when_log_starts_are_written(self, changed: Iterable[LogDirectory], then: Callable[[], None]) -> None:
+        """Call back once the log starts of directories are on the disk, or the directories offline."""
+
 
 class HostedPartitions:
     """The partitions of one broker.
@@ -90,6 +96,8 @@ class HostedPartitions:
         call_soon: runs a function at the end of the loop's turn, or of the next one; None opens all at once.
 
     Attributes:
+        directory_ids: of `log.dirs`; a partition that lies in none of them is offline instead of made anew,
+            empty. None where that is not known.
         on_opened: told (topic id, number) of partitions that were opened in a later turn than they were made.
         retired_traffic: the sum of what partitions that are gone had counted.
     """
@@ -104,6 +112,7 @@ class HostedPartitions:
         "_unopened",
         "_waiting",
         "by_name",
+        "directory_ids",
         "on_opened",
         "retired_traffic",
     )
@@ -129,6 +138,7 @@ class HostedPartitions:
         # Hosted by the image's word, but their log could not be opened.
         self._unopened: set[tuple[str, int]] = set()
         self._waiting: deque[tuple[bytes, int]] = deque()  # to be opened, by topic id and number
+        self.directory_ids: Collection[bytes] | None = None
         self.on_opened: Callable[[list[tuple[bytes, int]]], None] | None = None
 
     def __len__(self) -> int:
@@ -285,6 +295,8 @@ class HostedPartitions:
     def _open(self, topic: TopicImage, number: int, config: LogConfig, *, is_new: bool) -> Partition | None:
         name = (topic.name, number)
         try:
+            if not is_new:
+                self._check_directory(topic, number)
             log = self._open_log(topic, number, config, is_new=is_new)
         except ApiError as error:
             if error.code is not ErrorCode.KAFKA_STORAGE_ERROR:
@@ -304,6 +316,22 @@ class HostedPartitions:
         )
         self.by_name[name] = made
         return made
+
+    def _check_directory(self, topic: TopicImage, number: int) -> None:
+        """Refuse a partition whose directory was left out of `log.dirs`, or is not mounted (KIP-858)."""
+        partition = topic.partitions[number]
+        directory = partition.directories[partition.replicas.index(self._local_id)]
+        if (
+            self.directory_ids is None
+            or directory in self.directory_ids
+            or directory in (DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED)
+            or TopicPartition(topic.name, number) in self._log_manager.logs
+        ):
+            return
+        raise ApiError(
+            ErrorCode.KAFKA_STORAGE_ERROR,
+            f"it lies in the log directory with directory.id {uuid_text(directory)}, which is none of log.dirs",
+        )
 
     def _open_log(self, topic: TopicImage, number: int, config: LogConfig, *, is_new: bool) -> Log:
         try:

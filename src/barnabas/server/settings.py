@@ -71,6 +71,8 @@ _LAUNCHER_VARIABLES: Final = frozenset(
 """Variables of Kafka's start scripts and images that are no configuration keys."""
 
 
+_NO_LOCAL_RETENTION: Final = -2
+
 _CODEC_MAX: Final = 4
 """none, gzip, snappy, lz4, zstd; by number in one config, without importing them."""
 
@@ -390,6 +392,9 @@ def _check_supported(settings: Settings) -> None:
         raise SettingsError("authorizer.class.name is not supported yet")
     if settings.boolean("remote.log.storage.system.enable"):
         raise SettingsError("remote.log.storage.system.enable: tiered storage is not supported yet")
+    for name in ("log.local.retention.ms", "log.local.retention.bytes"):
+        if settings.integer(name) != _NO_LOCAL_RETENTION:
+            raise SettingsError(f"{name} is for tiered storage, which is not supported yet")
     codec = settings.integer("offsets.topic.compression.codec")
     if not 0 <= codec <= _CODEC_MAX:
         raise SettingsError(f"offsets.topic.compression.codec is {codec}, codecs are 0 to {_CODEC_MAX}")

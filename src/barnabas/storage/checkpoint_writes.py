@@ -9,7 +9,7 @@ late with older offsets does not undo them (`base/file_turns.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from barnabas.base.file_turns import FileTurns
 from barnabas.storage import checkpoints
@@ -39,21 +39,37 @@ class CheckpointWrites:
         """Write at once from now on: nobody is held up any more."""
         self._is_stopping = True
 
-    def write_later(self, directory: LogDirectory, name: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Have offsets written that nobody will change; a failure takes the directory offline."""
+    def write_later(
+        self,
+        directory: LogDirectory,
+        name: str,
+        offsets: Mapping[TopicPartition, int],
+        then: Callable[[], None] | None = None,
+    ) -> None:
+        """Have offsets written that nobody will change; a failure takes the directory offline.
+
+        Args:
+            then: called when these offsets, or newer ones, are on the disk, or the directory is offline.
+        """
         file = self._file(directory, name)
-        file.content = file.turns.take_number(), offsets
+        number = file.turns.take_number()
+        file.content = number, offsets
+        if then is not None:
+            file.waiting.append((number, then))
         if not self._is_stopping and file.writes >= WRITES_MAX:
             return
         file.writes += 1
+        written = 0
 
         def work() -> None:
-            file.write(directory)
+            nonlocal written
+            written = file.write(directory)
 
         def done(error: OSError | None) -> None:
             file.writes -= 1
             if error is not None and directory.online:
                 directory.failed(error, f"writing {name}")
+            file.tell_waiting(written if directory.online else None)
 
         run = run_inline if self._is_stopping else self._run_blocking
         run(work, done)
@@ -79,15 +95,25 @@ class CheckpointWrites:
 class _File:
     """One checkpoint: what is newest of it, and the writes that were given away."""
 
-    __slots__ = ("content", "path", "turns", "writes")
+    __slots__ = ("content", "path", "turns", "waiting", "writes")
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.turns = FileTurns()
         self.content: tuple[int, Mapping[TopicPartition, int]] = (0, {})
         self.writes = 0
+        self.waiting: list[tuple[int, Callable[[], None]]] = []
 
-    def write(self, directory: LogDirectory) -> None:
+    def write(self, directory: LogDirectory) -> int:
+        """Write what is newest, and return its number."""
         directory.require_in_place()
         number, offsets = self.content
         self.turns.write(number, lambda: checkpoints.write_offsets(directory.disk, self.path, offsets))
+        return number
+
+    def tell_waiting(self, written: int | None) -> None:
+        """Tell those who wait for contents up to a number; None for all of them."""
+        told = [then for number, then in self.waiting if written is None or number <= written]
+        self.waiting = [entry for entry in self.waiting if written is not None and entry[0] > written]
+        for then in told:
+            then()

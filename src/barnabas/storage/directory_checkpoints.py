@@ -36,22 +36,23 @@ def recovery_points(directory: LogDirectory, logs: Mapping[TopicPartition, Log])
     """
     for known in logs.values():
         known.leader_epochs.persist(directory.disk, known.recovery_point)
+        durability = known.durability
+        durability.checkpointed_point = max(durability.checkpointed_point, durability.recovery_point)
     return {key: known.recovery_point for key, known in logs.items()}
 
 
 def log_starts(
     logs: Mapping[TopicPartition, Log], unopened: Mapping[TopicPartition, int | None]
 ) -> dict[TopicPartition, int]:
-    """Return the log start offsets that the segments alone do not tell.
+    """Return the log start offsets that are not 0.
+
+    Apache Kafka leaves out those that the first segment tells. But a segment that was deleted is back when
+    its renaming is lost with the power; its records must not be.
 
     Args:
         unopened: what the checkpoint said of logs that are not open.
     """
-    starts = {
-        key: known.log_start_offset
-        for key, known in logs.items()
-        if known.log_start_offset > known.segments.first.base_offset
-    }
+    starts = {key: known.log_start_offset for key, known in logs.items() if known.log_start_offset > 0}
     starts.update({key: offset for key, offset in unopened.items() if offset is not None})
     return starts
 

@@ -4,7 +4,8 @@
 the disk; this one knows which logs there are, and decides what is said of those that could not be opened.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from barnabas.storage import checkpoints, directory_checkpoints
 from barnabas.storage.checkpoint_writes import CheckpointWrites
@@ -37,6 +38,8 @@ class LogCheckpoints:
         self._directories = directories
         self._logs = logs
         self.writes = CheckpointWrites(run_blocking)
+        self._awaited_starts: dict[str, list[Callable[[], None]]] = {}  # by directory, who waits for a write
+        self._writing_starts: set[str] = set()  # directories whose log starts are being written for somebody
         self.unopened_starts: dict[str, dict[TopicPartition, int | None]] = {
             directory.path: {} for directory in directories
         }
@@ -98,6 +101,44 @@ class LogCheckpoints:
     def write_log_starts(self) -> None:
         """Have the log start offsets written that the segments alone do not tell."""
         self._each_directory(self._log_starts, checkpoints.LOG_START_OFFSET_FILE)
+
+    def when_log_starts_are_written(self, changed: Iterable[LogDirectory], then: Callable[[], None]) -> None:
+        """Call back once the log starts of some directories, as they are now, are on the disk.
+
+        A directory that fails meanwhile is offline by then. Whoever asks while a write is under way shares
+        the next one with all others who do.
+        """
+        left = {directory.path: directory for directory in changed if directory.online}
+        if not left:
+            then()
+            return
+        missing = set(left)
+
+        def written(path: str) -> None:
+            missing.discard(path)
+            if not missing:
+                then()
+
+        for directory in left.values():
+            waiting = self._awaited_starts.setdefault(directory.path, [])
+            waiting.append(partial(written, directory.path))
+            if len(waiting) == 1 and directory.path not in self._writing_starts:
+                self._write_awaited_starts(directory)
+
+    def _write_awaited_starts(self, directory: LogDirectory) -> None:
+        served = self._awaited_starts.pop(directory.path)
+        self._writing_starts.add(directory.path)
+
+        def done() -> None:
+            self._writing_starts.discard(directory.path)
+            if self._awaited_starts.get(directory.path):
+                self._write_awaited_starts(directory)
+            for tell in served:
+                tell()
+
+        self.writes.write_later(
+            directory, checkpoints.LOG_START_OFFSET_FILE, self._log_starts(directory), done
+        )
 
     def write_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
         """Have high watermarks written, each into its log's directory; a failure takes that offline."""

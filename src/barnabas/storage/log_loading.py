@@ -200,7 +200,7 @@ class DirectoryLoading:
             cut_logs += truncated_bytes > 0
             cut_bytes += truncated_bytes
         if cut_logs:
-            log.warning("%s: %d bytes of %d logs were damaged and are cut off", root, cut_bytes, cut_logs)
+            log.warning("%s: damaged logs: %d; bytes that were cut off: %d", root, cut_logs, cut_bytes)
 
     def close(self) -> None:
         """Let go of the threads that scan."""

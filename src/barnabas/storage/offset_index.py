@@ -61,6 +61,18 @@ class OffsetIndex:
         index._written = count if count * ENTRY_BYTES == len(content) else -1
         return index
 
+    @classmethod
+    def made_of(cls, base_offset: int, offsets: "array[int]", positions: "array[int]") -> "OffsetIndex":
+        """Return an index with these entries, which the file does not hold yet.
+
+        Args:
+            offsets: relative last offsets, ascending.
+            positions: where those batches begin.
+        """
+        index = cls(base_offset)
+        index._offsets, index._positions, index._written = offsets, positions, -1
+        return index
+
     def __len__(self) -> int:
         return len(self._offsets)
 
@@ -98,6 +110,11 @@ class OffsetIndex:
         if at == 0 and self._positions and self._positions[0] == position:
             at = 1
         return self.base_offset + self._offsets[at] if at < len(self._positions) else None
+
+    def position_before(self, position: int) -> int:
+        """Return the largest position of an entry below `position`; 0 when there is none."""
+        at = bisect_left(self._positions, position) - 1
+        return self._positions[at] if at >= 0 else 0
 
     def last_entry(self) -> tuple[int, int]:
         """Return (offset, position) of the last entry; (base offset, 0) when empty."""

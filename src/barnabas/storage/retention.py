@@ -7,7 +7,7 @@ segment age by its file instead.
 
 The search goes in turns, a bounded number of logs and of dropped segments each, so that ten thousand logs
 hold up nobody. What it must read of sealed segments after a start, the ends of their time indexes, is read
-off the loop (`segment_age.py`). A generator through all logs was rejected: logs come and go between the turns.
+off the loop (`segment_age.py`). A generator through all logs was rejected: logs come and go between turns.
 """
 
 from collections import deque

@@ -53,13 +53,13 @@ class LogSegment:
 
     Attributes:
         size: bytes of the file that hold batches; whoever opens an existing one sets it.
+        indexes_rebuilt: they were made anew of the batches, and are no more to be suspected.
     """
 
     __slots__ = (
         "_cache",
         "_disk",
         "_first_timestamp",
-        "_indexes_rebuilt",
         "_leased",
         "_max_timestamp",
         "_max_timestamp_offset",
@@ -74,6 +74,7 @@ class LogSegment:
         "created_ms",
         "directory",
         "index_interval_bytes",
+        "indexes_rebuilt",
         "jitter_ms",
         "sealed",
         "size",
@@ -99,7 +100,7 @@ class LogSegment:
         self.index_interval_bytes = index_interval_bytes
         self.jitter_ms = jitter_ms
         self.sealed = False
-        self._indexes_rebuilt = False
+        self.indexes_rebuilt = False
         self._first_timestamp: int | None = None
         self.bytes_since_index_entry = 0
         self._leased: LeasedFile | None = None
@@ -196,7 +197,7 @@ class LogSegment:
             ApiError: CORRUPT_MESSAGE, a header cannot be one.
         """
         before = self._offset_index, self._time_index, self._max_timestamp, self._max_timestamp_offset
-        self._indexes_rebuilt = True
+        self.indexes_rebuilt = True
         self._start_indexes()
         next_offset = self.base_offset
         try:
@@ -274,6 +275,16 @@ class LogSegment:
         """Whether `max_timestamp` is known without a look at the time index."""
         return self._max_timestamp is not None
 
+    def learn_age(self, max_timestamp: int, max_timestamp_offset: int) -> None:
+        """Take over what somebody read of a sealed segment's files, if it is not known by now."""
+        if self.sealed and self._max_timestamp is None:
+            self._max_timestamp, self._max_timestamp_offset = max_timestamp, max_timestamp_offset
+
+    @property
+    def mtime_ms(self) -> int:
+        """When the log file was changed last."""
+        return self._disk.mtime_ms(self.path(LOG_SUFFIX))
+
     @property
     def max_timestamp_offset(self) -> int:
         """Last offset of the batch that holds `max_timestamp`."""
@@ -284,7 +295,7 @@ class LogSegment:
     def largest_timestamp(self) -> int:
         """What retention by time goes by: `max_timestamp`, or the file's mtime when there is none."""
         largest = self.max_timestamp
-        return largest if largest >= 0 else self._disk.mtime_ms(self.path(LOG_SUFFIX))
+        return largest if largest >= 0 else self.mtime_ms
 
     @property
     def first_timestamp(self) -> int:
@@ -372,7 +383,7 @@ class LogSegment:
         try:
             place = batch_scan.find_offset(file, start, self.size, offset, read_at)
         except ApiError:
-            if start == 0 or self._indexes_rebuilt:
+            if start == 0 or self.indexes_rebuilt:
                 raise
             self.rebuild_indexes()
             _, start = self.offset_index.lookup(offset)

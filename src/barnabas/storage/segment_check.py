@@ -10,6 +10,7 @@ a gigabyte of an idempotent producer's small batches would otherwise cost more t
 """
 
 import zlib
+from array import array
 from collections import deque
 from collections.abc import Callable
 from struct import Struct
@@ -35,7 +36,7 @@ from barnabas.storage.producer_state import EndTransactionMarker, ProducerStates
 from barnabas.storage.segment import LOG_SUFFIX, RELATIVE_OFFSET_MAX, LogSegment
 from barnabas.storage.time_index import NO_TIMESTAMP, TimeIndex
 
-_PIECE_BYTES = 512 * 1024
+_PIECE_BYTES = 256 * 1024
 """What is read at once: it should still be in the processor's cache when its checksums are computed."""
 
 _AHEAD_BYTES = 8 * 1024 * 1024
@@ -139,14 +140,13 @@ def _scan(  # noqa: PLR0912, PLR0915 - one flat loop: a call per batch would dou
     view = memoryview(buffer)
     buffer_bytes = len(buffer)
     unpack_from = _FIELDS.unpack_from
-    offset_index, time_index = OffsetIndex(base_offset), TimeIndex(base_offset)
-    offset_index.clear()  # so that whatever the files hold is replaced
-    time_index.clear()
+    index_offsets, index_positions, time_index = array("I"), array("I"), TimeIndex(base_offset)
+    time_index.clear()  # so that whatever the file holds is replaced
     epochs: list[tuple[int, int]] = []
     kept = _ProducerBatches()
     since_entry = piece_start = at = have = 0
-    max_timestamp, max_timestamp_offset = NO_TIMESTAMP, base_offset
-    last = base_offset - 1
+    max_timestamp, max_timestamp_offset, indexed_timestamp = NO_TIMESTAMP, base_offset, NO_TIMESTAMP
+    next_offset = base_offset
     last_max = base_offset + RELATIVE_OFFSET_MAX if request.before is None else request.before - 1
     epoch_known = -1
     contiguous = True
@@ -179,19 +179,24 @@ def _scan(  # noqa: PLR0912, PLR0915 - one flat loop: a call per batch would dou
                 damage = "the file ends within a batch"
                 break
         last_offset = base + delta
+        if base != next_offset:
+            contiguous = False
         if (
-            base <= last
+            base < next_offset
             or delta < 0
             or last_offset > last_max
             or crc32c(view[at + _CRC_FROM : end], 0) != crc
         ):
-            damage = _why_no_batch(base, delta, last, last_max)
+            damage = _why_no_batch(base, delta, next_offset, last_max)
             break
         if max_time > max_timestamp:
             max_timestamp, max_timestamp_offset = max_time, last_offset
         if since_entry > interval:
-            offset_index.append(last_offset, piece_start + at)
-            time_index.maybe_append(max_timestamp, max_timestamp_offset)
+            index_offsets.append(last_offset - base_offset)
+            index_positions.append(piece_start + at)
+            if max_timestamp > indexed_timestamp:
+                time_index.maybe_append(max_timestamp, max_timestamp_offset)
+                indexed_timestamp = max_timestamp
             since_entry = 0
         since_entry += size
         if epoch > epoch_known:
@@ -204,16 +209,15 @@ def _scan(  # noqa: PLR0912, PLR0915 - one flat loop: a call per batch would dou
             else:
                 key = producer_id, producer_epoch, attributes & _KIND
                 kept.add(key, piece_start + at, buffer[at : at + HEADER_BYTES])
-        if base != last + 1:
-            contiguous = False
-        last = last_offset
+        next_offset = last_offset + 1
         at = end
-    if last >= base_offset:
+    if next_offset > base_offset:
         time_index.maybe_append(max_timestamp, max_timestamp_offset)
     kept.finish()
     return SegmentScan(
-        piece_start + at, last + 1, contiguous, damage, offset_index, time_index, max_timestamp,
-        max_timestamp_offset, epochs, kept.packed,
+        piece_start + at, next_offset, contiguous, damage,
+        OffsetIndex.made_of(base_offset, index_offsets, index_positions), time_index,
+        max_timestamp, max_timestamp_offset, epochs, kept.packed,
     )  # fmt: skip
 
 
@@ -299,9 +303,9 @@ def _refill(file: DiskFile | None, size: int, view: memoryview, position: int) -
     return file.read_into(position, view[:wanted])
 
 
-def _why_no_batch(base: int, delta: int, last: int, last_max: int) -> str:
-    if base <= last:
-        return f"a batch of offset {base} behind offset {last}"
+def _why_no_batch(base: int, delta: int, next_offset: int, last_max: int) -> str:
+    if base < next_offset:
+        return f"a batch of offset {base} where {next_offset} is the lowest that fits"
     if delta < 0:
         return f"a batch with a last offset delta of {delta}"
     if base + delta > last_max:

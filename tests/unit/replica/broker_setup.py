@@ -1,7 +1,7 @@
 """A replica manager over real logs on a disk in memory; time and turns of the loop are in the test's hand."""
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from barnabas.base.errors import ApiError, ErrorCode
@@ -65,6 +65,7 @@ class Logs:
         self.aside: list[tuple[str, int]] = []
         self.delete_error: ApiError | None = None
         self.deleted: list[tuple[str, int]] = []
+        self.log_start_writes: list[list[str]] = []
 
     def get_or_create(
         self, topic: str, partition: int, topic_id: bytes, config: LogConfig, *, is_new: bool = True
@@ -104,6 +105,10 @@ class Logs:
         log = self.logs.pop(TopicPartition(topic, partition))
         log.move_directory(f"{log.path}.{len(self.aside) + len(self.deleted)}-gone")
         log.abandon()
+
+    def when_log_starts_are_written(self, changed: Iterable[LogDirectory], then: Callable[[], None]) -> None:
+        self.log_start_writes.append([directory.path for directory in changed])
+        then()
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
         self.checkpointed.append(dict(high_watermarks))

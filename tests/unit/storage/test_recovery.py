@@ -94,6 +94,106 @@ def test_offsets_must_ascend_and_stay_below_the_next_segment() -> None:
             log.append([batch()], leader_epoch=1)
 
 
+def told_of_cut(caplog: pytest.LogCaptureFixture) -> str:
+    """Return the warning about what was cut off."""
+    (told,) = [r.getMessage() for r in caplog.records if "cut off" in r.getMessage()]
+    return told
+
+
+@pytest.mark.parametrize(
+    ("position", "content", "words"),
+    [
+        (2 * SIZE, bytes(5000), "zeros at byte"),
+        (2 * SIZE, batch()[:-1], "a batch that claims"),
+        (2 * SIZE, batch()[:15], "less than a batch header"),
+        (2 * SIZE, b"\x01" * 100, "no batch header"),
+        (SIZE, bytes(4096), "zeros at byte"),
+        (SIZE + 30, b"\x7f", "a wrong checksum"),
+        (SIZE, (7).to_bytes(8, "big"), "offset 7 where 9 is the lowest that fits"),
+        (SIZE + 8, (2**31 - 1).to_bytes(4, "big"), "claims 2147483659 bytes"),
+        (SIZE + 8, (-1).to_bytes(4, "big", signed=True), "no batch header"),
+        (SIZE + 23, (-1).to_bytes(4, "big", signed=True), "a last offset delta of -1"),
+    ],
+)
+def test_damage_is_told_with_its_file_its_place_and_what_is_lost(
+    caplog: pytest.LogCaptureFixture, position: int, content: bytes, words: str
+) -> None:
+    harness, log = filled()  # 8 and 9 lie in the last segment
+    damage(harness, name(8), position, content)
+    size = len(harness.content(name(8)))
+    result = killed(harness, log)
+    good = position // SIZE * SIZE
+    assert result.log.log_end_offset == 8 + good // SIZE
+    assert len(harness.content(name(8))) == good
+    told = told_of_cut(caplog)
+    assert words in told
+    assert f"at byte {good} of /data/t-0/{name(8)}: the log ends at offset {8 + good // SIZE};" in told
+    assert f"{size - good} bytes of that segment are cut off" in told
+    assert result.truncated_bytes == size - good
+
+
+def test_a_batch_that_reaches_into_the_next_segment_is_none(caplog: pytest.LogCaptureFixture) -> None:
+    harness, log = filled()
+    damage(harness, name(4), 3 * SIZE, (8).to_bytes(8, "big"))
+    assert killed(harness, log).log.log_end_offset == 7
+    told = told_of_cut(caplog)
+    assert "a batch up to offset 8, where 7 is the last that fits" in told
+    assert f"and all of segment 8 ({2 * SIZE} bytes)" in told
+
+
+def test_a_preallocated_file_is_cut_to_its_batches() -> None:
+    harness, log = filled()
+    harness.disk.open(f"{harness.path}/{name(8)}").truncate(4 * SIZE)  # as Kafka's preallocate=true leaves it
+    log = killed(harness, log).log
+    assert (log.log_end_offset, len(harness.content(name(8)))) == (10, 2 * SIZE)
+    assert log.append([batch()], leader_epoch=9).first_offset == 10
+
+
+def test_a_hole_between_segments_ends_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    harness, log = filled()
+    for suffix in ("log", "index", "timeindex"):
+        harness.disk.unlink(f"{harness.path}/{name(4, suffix)}")
+    assert killed(harness, log).log.log_end_offset == 4
+    assert "the segment ends before the next one's offset 8" in told_of_cut(caplog)
+
+
+def test_an_old_segment_that_was_synced_is_not_looked_at() -> None:
+    harness, log = filled()
+    damage(harness, name(0), SIZE + 30, b"\x7f")
+    result = killed(harness, log, recovery_point=8)
+    assert (result.log.log_end_offset, result.checked_bytes) == (10, 2 * SIZE)
+
+
+@pytest.mark.parametrize("suffix", ["index", "timeindex"])
+@pytest.mark.parametrize("manner", ["longer", "shorter", "garbage", "zeros", "empty"])
+@pytest.mark.parametrize("synced", [True, False])
+def test_an_index_that_lies_misleads_nobody(suffix: str, manner: str, synced: bool) -> None:
+    harness, log = filled()
+    log.close()
+    path = f"{harness.path}/{name(4, suffix)}"
+    whole = harness.content(name(4, suffix))
+    file = harness.disk.open(path)
+    match manner:
+        case "longer":
+            file.truncate(1000)
+        case "shorter":
+            file.truncate(len(whole) - 5)
+        case "garbage":
+            file.write_at(0, [b"\x55" * len(whole)])
+        case "zeros":
+            file.write_at(0, [bytes(len(whole))])
+        case "empty":
+            file.truncate(0)
+    log = harness.open(clean=synced, recovery_point=10 if synced else 0)
+    for offset in range(10):
+        found = log.read(offset, log.log_end_offset_metadata, SIZE)
+        assert found.records is not None
+        assert found.offset_metadata.message_offset == offset
+        assert found.records.length == SIZE
+    if not synced:
+        assert harness.content(name(4, suffix)) == whole
+
+
 def test_a_lost_end_of_a_segment_ends_the_log_unless_it_is_compacted() -> None:
     for policy, end in (("delete", 7), ("compact", 10)):
         harness, log = filled(config=LogConfig(
