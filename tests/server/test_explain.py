@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from confluent_kafka import Producer
 
 from barnabas.cli.root import root
 from barnabas.handlers.fetch_question import FetchQuestion
@@ -189,6 +190,33 @@ def test_after_a_crash_the_files_explain_what_the_next_start_serves(tmp_path: Pa
     with crashed, FetchClient(crashed.bootstrap, "after") as client:
         for question, told in zip(questions, explained, strict=True):
             check(told, fetch(client, topic_id, question), question)
+
+
+def test_f5_files_tell_which_transaction_holds_back_readers_of_committed_records(tmp_path: Path) -> None:
+    with BarnabasBroker(tmp_path) as stopped:
+        with FetchClient(stopped.bootstrap, "setup") as client:
+            produce_orders(client, 3)
+            end = end_of(client, topic_id_of(client))
+        producer = Producer(
+            {"bootstrap.servers": stopped.bootstrap, "transactional.id": "undecided", "log_level": 0}
+        )
+        producer.init_transactions(30)
+        producer.begin_transaction()
+        producer.produce(TOPIC, value=b"v", partition=0)
+        producer.flush(30)
+        # A stop in good order leaves it open; the producer's process would end it later.
+        stopped.stop()
+    line = (TOPIC, "0", str(end), "--data-dir", str(stopped.data_dir), "--output", "json")
+    looked = run(*line, "--isolation", "read_committed")
+    assert looked.returncode == 0, looked.stderr
+    document = json.loads(looked.stdout)
+    (step,) = [step for step in document["steps"] if step["step"] == "transaction"]
+    assert step["facts"]["first_offset"] == end
+    assert step["facts"]["producer_id"] >= 0
+    assert "transactional_id" not in step["facts"], "no coordinator runs that would know"
+    assert document["answer"]["last_stable_offset"] == end
+    uncommitted = json.loads(run(*line).stdout)
+    assert "transaction" not in [step["step"] for step in uncommitted["steps"]]
 
 
 def test_the_command_asks_the_broker_at_an_address(broker: BarnabasBroker) -> None:
