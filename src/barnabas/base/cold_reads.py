@@ -43,13 +43,14 @@ class ColdReadError(Exception):
     Whoever catches it calls `release` when the ranges are in, or are not wanted.
 
     Attributes:
-        ranges: (file, position, length); each file is held open.
+        ranges: (file, position, length, work); each file is held open. `work` is what a helper does in place
+            of only bringing the range in; it may read the file, keep what it finds, and touch nothing else.
     """
 
-    def __init__(self, leased: LeasedFile, position: int, length: int) -> None:
+    def __init__(self, leased: LeasedFile, position: int, length: int, work: Work | None = None) -> None:
         super().__init__(f"{leased.file.path} at {position}: {length} bytes are not in memory")
         leased.acquire()
-        self.ranges = [(leased, position, length)]
+        self.ranges = [(leased, position, length, work)]
 
     def joined(self, other: ColdReadError) -> ColdReadError:
         """Take over another one's ranges; return this one."""
@@ -60,7 +61,7 @@ class ColdReadError(Exception):
     def release(self) -> None:
         """Hold the files open no longer; calling twice is harmless."""
         ranges, self.ranges = self.ranges, []
-        for leased, _, _ in ranges:
+        for leased, *_ in ranges:
             leased.release()
 
 
@@ -210,8 +211,8 @@ class ColdReads:
                 ready()
 
         assert ranges, "nothing to wait for"
-        for leased, position, length in ranges:
-            self._wait_for(leased, position, length, one_is_there)
+        for leased, position, length, work in ranges:
+            self._wait_for(leased, position, length, one_is_there, work)
         cold.release()
 
     def close(self) -> None:
@@ -240,9 +241,11 @@ class ColdReads:
 
     # Helpers go and come back
 
-    def _wait_for(self, leased: LeasedFile, position: int, length: int, ready: Ready) -> None:
+    def _wait_for(
+        self, leased: LeasedFile, position: int, length: int, ready: Ready, work: Work | None = None
+    ) -> None:
         self._waiting += 1
-        ticket = _Ticket(leased, position, length)
+        ticket = _Ticket(leased, position, length, work)
         begun_us = self._clock.monotonic_us()
         self._start(ticket, partial(self._is_read, ticket, ready, begun_us))
 
@@ -332,14 +335,19 @@ class ColdReads:
 class _Ticket:
     """What a helper gets, and what it brings back."""
 
-    __slots__ = ("got", "leased", "length", "position")
+    __slots__ = ("_work", "got", "leased", "length", "position")
 
-    def __init__(self, leased: LeasedFile, position: int, length: int) -> None:
+    def __init__(self, leased: LeasedFile, position: int, length: int, work: Work | None = None) -> None:
         self.leased = leased
         self.position = position
         self.length = length
         self.got = 0
+        self._work = work
 
     def bring_in(self) -> None:
         """Run by a helper thread."""
-        self.got = self.leased.file.bring_in(self.position, self.length)
+        if self._work is not None:
+            self._work()
+            self.got = self.length
+        else:
+            self.got = self.leased.file.bring_in(self.position, self.length)

@@ -33,3 +33,6 @@ TIME_SEARCH_TRIES_MAX = 64
 GROUPS_ANSWER_BYTES_MAX = 100 * 1024 * 1024
 """What one request about groups is answered with, besides what each group is told once; librdkafka reads no
 more. A few kilobytes could otherwise ask for all offsets or members of a large group a thousand times."""
+
+FETCH_DAMAGE_REMEMBERED_MAX = 1024
+"""Damaged places that were logged and counted once (fetch.verify.crc), the oldest forgotten first."""

@@ -80,6 +80,7 @@ def _overall(local: LocalServices) -> dict[str, object]:
         "cluster_id": services.cluster_id,
         "node_id": services.node_id,
         "now_us": services.clock.monotonic_us(),
+    replicas = services.replicas
         "requests": _plain(local.dispatcher.statistics()),
         "request_log": _plain(services.request_log.statistics()),
         "reactor": _plain(local.reactor.statistics()),
@@ -91,6 +92,7 @@ def _overall(local: LocalServices) -> dict[str, object]:
         "logs": _plain(services.logs.statistics()),
         "log_cleaner": None if services.logs.cleaner is None else services.logs.cleaner.statistics().figures(),
         "log_directories": [[directory.path, directory.online] for directory in services.logs.directories],
+        "fetch_verification": _plain(replicas.verifier.statistics) if replicas.verifier else None,
         "metadata_log": _plain(controller.log.statistics()),
         "brokers": {
             "active": sum(not broker.fenced for broker in services.image.brokers.values()),

@@ -10,9 +10,14 @@ from collections.abc import Sequence
 from barnabas.base.dataclass import dataclass
 from barnabas.base.enums import Enum
 from barnabas.base.errors import ErrorCode
+from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.region import FileSlice
 from barnabas.storage.offset_metadata import UNKNOWN_OFFSET_METADATA, LogOffsetMetadata
 from barnabas.storage.transaction_index import AbortedTransaction
+
+if TYPE_CHECKING:
+    from barnabas.base.region import LeasedFile
+    from barnabas.storage.slice_check import CheckedSlice
 
 CONSUMER_REPLICA_ID = -1
 DEBUGGING_REPLICA_ID = -2
@@ -76,6 +81,7 @@ class FetchParams:
     """What holds for a whole fetch; not changed once made, but for how it is read.
 
     Attributes:
+        checked: what was found of slices that helpers checked for this fetch; None when none were.
         cold_tries: how often the look-up met a cold page and was set aside for it (F44).
         may_wait: whether the look-up may wait for the disk; set by whoever reads.
         max_wait_ms: longest wait for min_bytes; <= 0 answers at once.
@@ -89,6 +95,7 @@ class FetchParams:
     """
 
     __slots__ = (
+        "checked",
         "client_metadata",
         "cold_tries",
         "fetch_only_leader",
@@ -120,6 +127,7 @@ class FetchParams:
         self.replica_epoch = replica_epoch
         self.client_metadata = client_metadata
         self.cold_tries = 0
+        self.checked: dict[tuple[LeasedFile, int], CheckedSlice] | None = None
         self.may_wait = True
         self.is_from_follower = replica_id >= 0
         self.fetch_only_leader = replica_id >= 0 or (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from barnabas.base.cold_reads import ColdReadError
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.base.hints import Final
+from barnabas.base.hints import TYPE_CHECKING, Final
 from barnabas.base.uuids import NULL_UUID
 from barnabas.replica.delayed_fetch import IsThrottled
 from barnabas.replica.fetch import (
@@ -24,6 +24,9 @@ from barnabas.replica.hosted_partitions import HostedPartitions
 from barnabas.replica.partition import Partition
 from barnabas.replica.partition_state import state_error
 from barnabas.storage.offset_metadata import UNKNOWN_OFFSET_METADATA
+
+if TYPE_CHECKING:
+    from barnabas.replica.fetch_verifier import FetchVerifier
 
 SelectReplica = Callable[[ClientMetadata, Partition, int], int | None]
 """Which replica a consumer should rather read from, given its metadata and fetch offset (KIP-392)."""
@@ -40,6 +43,7 @@ class FetchReader:
         select_replica: None: consumers are never sent elsewhere.
         is_throttled: None: followers are never throttled.
         cold_tries_max: how often a fetch is set aside for what is not in memory (F44); 0: never.
+        verifier: checks what is served; None serves it as it lies there.
     """
 
     __slots__ = (
@@ -49,6 +53,7 @@ class FetchReader:
         "_now_ms",
         "_partitions",
         "_select_replica",
+        "_verifier",
         "_watermark_moved",
     )
 
@@ -62,6 +67,7 @@ class FetchReader:
         select_replica: SelectReplica | None,
         is_throttled: IsThrottled | None,
         cold_tries_max: int = 0,
+        verifier: "FetchVerifier | None" = None,
     ) -> None:
         self._local_id = local_id
         self._partitions = partitions
@@ -70,6 +76,7 @@ class FetchReader:
         self._select_replica = select_replica
         self._is_throttled = is_throttled
         self._cold_tries_max = cold_tries_max
+        self._verifier = verifier
 
     def read(
         self, params: FetchParams, requests: Sequence[FetchPartition], *, is_first: bool
@@ -90,7 +97,7 @@ class FetchReader:
         results: list[FetchPartitionResult] = []
         cold: ColdReadError | None = None
         params.may_wait = params.cold_tries >= self._cold_tries_max or not is_first
-        is_plain = self._select_replica is None and not params.is_from_follower
+        is_plain = self._select_replica is None and not params.is_from_follower and self._verifier is None
         try:
             for request in requests:
                 partition = by_name.get((request.topic, request.partition))
@@ -143,6 +150,26 @@ class FetchReader:
         return so_far or FetchReason.PREFERRED_REPLICA
 
     def _read_specially(
+        self,
+        partition: Partition,
+        request: FetchPartition,
+        params: FetchParams,
+        max_bytes: int,
+        min_one_message: bool,
+        *,
+        is_first: bool,
+    ) -> FetchPartitionResult:
+        """Read for a follower, for a consumer that another replica may suit better, or what is to be checked."""
+
+        def read() -> FetchPartitionResult:
+            return self._read_for(partition, request, params, max_bytes, min_one_message, is_first=is_first)
+
+        result = read()
+        if self._verifier is None or result.records is None:
+            return result
+        return self._verifier.verified(partition, request, params, result, read)
+
+    def _read_for(
         self,
         partition: Partition,
         request: FetchPartition,

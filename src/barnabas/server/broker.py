@@ -264,6 +264,7 @@ class Broker:
             wheel=self._wheel,
             cold_reads=self._cold_reads,
         )
+            verifier=configs.fetch_verifier(settings),
         self._dispatcher.services = Services(
             cluster_id=formatted.cluster_id,
             node_id=settings.node_id,
