@@ -44,6 +44,7 @@ from barnabas.server.coordinators import Coordinators
 from barnabas.server.directory_failures import DirectoryFailures
 from barnabas.server.dynamic_configs import DynamicConfigs
 from barnabas.server.listeners import ListenerAddress, advertised_address, reach_warning
+from barnabas.server.log_cleaning import LogCleaning
 from barnabas.server.log_moves import LogMoves
 from barnabas.server.settings import Settings
 from barnabas.server.slice_errors import SliceErrors
@@ -112,6 +113,7 @@ class Broker:
         self._controller: Controller
         self._replicas: ReplicaManager
         self._moves: LogMoves
+        self._cleaning: LogCleaning
         self._failures: DirectoryFailures
         self.coordinators: Coordinators | None = None
 
@@ -251,6 +253,17 @@ class Broker:
         self._logs.retention_high_watermark = self._replicas.partitions.high_watermark
         self._replicas.partitions.on_opened = self._tell_directories
         self._dynamic.start()
+        self._cleaning = LogCleaning(
+            current_settings=self._dynamic.current,
+            logs=self._logs,
+            controller=self._controller,
+            reactor=self._reactor,
+            clock=self._clock,
+            entropy=self._entropy,
+            disk=self._disk,
+            run_blocking=self._worker.run,
+        )
+        self._cleaning.start()
         self._controller.subscribe(self._metadata_changed)
         coordinators = self.coordinators = Coordinators(
             settings,
@@ -412,6 +425,8 @@ class Broker:
         if self.coordinators is not None:  # a disk may fail while the broker starts
             self.coordinators.partitions_changed()
         self._failures.failed(directory)
+        if self._logs.cleaner is not None:
+            self._logs.cleaner.directory_failed(directory)
 
     # Chores --------------------------------------------------------------------------------------
 
@@ -461,6 +476,7 @@ class Broker:
     def _shut_down(self) -> bool:
         self._request_log.close()
         self._moves.close()
+        self._cleaning.close()
         self._worker.close()
         if self._readers is not None and self._cold_reads is not None:
             self._readers.close()
