@@ -5,7 +5,7 @@ become certain by its `sync`, names of a directory by `sync_dir`; `crash` decide
 the rest, which is everything a real disk may do:
 
 - of a file's unsynced writes each is kept, dropped, or torn, independently, so they also come in another
-  order. A torn one ends at a byte, or lacks some of its sectors, or has grown the file with zeros in its place;
+  order. A torn one ends at a byte, or lacks some of its sectors, or has but grown the file, with zeros;
 - of each directory's unsynced changes a prefix is kept, as journaling file systems do, independently of other
   directories and of what is in the files. Of the later ones those may be kept that name a file which was
   synced since, as file systems do that log a synced file with its name;
@@ -216,9 +216,9 @@ class MemoryDisk:
         clock: gives files their mtime; None leaves them all at 0.
 
     Attributes:
-        on_operation: called before each read, write, truncate, sync, create, make_dirs, rename, unlink, sync_dir,
-            sync_volume and bring_in, and for a "stall" and a "refuse" (see `evict`), with (what, path); may raise
-            OSError to make it fail. For failing disks and for counting.
+        on_operation: called before each read, write, truncate, sync, create, make_dirs, rename, unlink,
+            sync_dir, sync_volume and bring_in, and for a "stall" and a "refuse" (see `evict`), with (what, path);
+            may raise OSError to make it fail. For failing disks and for counting.
         syncs_volumes: whether it knows `sync_volume`.
         generation: how many times it crashed; files opened before fail with EIO.
     """
