@@ -217,8 +217,8 @@ class MemoryDisk:
 
     Attributes:
         on_operation: called before each read, write, truncate, sync, create, make_dirs, rename, unlink,
-            sync_dir, sync_volume and bring_in, and for a "stall" and a "refuse" (see `evict`), with (what, path);
-            may raise OSError to make it fail. For failing disks and for counting.
+            sync_dir, sync_volume and bring_in, and for a "stall" and a "refuse" (see `evict`), with
+            (what, path); may raise OSError to make it fail. For failing disks and for counting.
         syncs_volumes: whether it knows `sync_volume`.
         generation: how many times it crashed; files opened before fail with EIO.
     """
