@@ -159,8 +159,10 @@ class GroupCommit:
             synced.finish_flush(work, error)
         except ApiError as failure:
             _log.error("syncing %s: %s", synced.name, failure)
-            self._due.pop(synced, None)
-            return
+            if not self._is_served(synced):
+                self._due.pop(synced, None)
+                return
+            # It goes on in another directory than the one that failed.
         if synced.durability.held is not None:
             # Appended meanwhile, or the sync was overtaken by a cut or a roll.
             self._due[synced] = None

@@ -369,6 +369,23 @@ def test_flush_messages_taken_away_meanwhile_frees_what_waits_with_the_sync_unde
     assert code(first) is code(second) is ErrorCode.NONE
 
 
+def test_a_log_that_moved_meanwhile_does_not_suffer_from_the_disk_that_it_left() -> None:
+    broker = FlushedBroker()
+    log, disk = broker.partition().log, broker.logs.disk
+    outcomes = broker.append()
+    disk.make_dirs("/other/events-0")
+    for name in disk.list_dir(log.path):
+        content = disk.open_readonly(f"{log.path}/{name}")
+        copy = disk.open(f"/other/events-0/{name}", create=True)
+        copy.write_at(0, [content.read_at(0, content.size())])
+    log.continue_in(LogDirectory(disk, "/other"), "/other/events-0")
+    broker.syncs.end(error=EIO)
+    broker.settle()
+    assert not broker.logs.directory.online
+    assert code(outcomes) is ErrorCode.NONE
+    assert broker.partition().high_watermark == 1
+
+
 def test_a_flush_for_another_reason_frees_what_it_covers() -> None:
     broker = FlushedBroker()
     outcomes = broker.append()
