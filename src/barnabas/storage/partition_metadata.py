@@ -17,11 +17,16 @@ class PartitionMetadataError(ValueError):
     """A partition.metadata file that is none."""
 
 
+class TornPartitionMetadataError(PartitionMetadataError):
+    """One that says nothing, as a power failure may leave what was not synced."""
+
+
 def read_topic_id(disk: Disk, directory: str) -> bytes | None:
     """Return the topic id of a partition directory, or None when it has no such file.
 
     Raises:
         PartitionMetadataError: the file is damaged or of a later version.
+        TornPartitionMetadataError: it says nothing; that is no loss for a log without records.
     """
     path = f"{directory}/{FILE_NAME}"
     try:
@@ -38,13 +43,14 @@ def read_topic_id(disk: Disk, directory: str) -> bytes | None:
         if content.startswith(_HEAD) and len(content) == len(_HEAD) + _UUID_CHARS:
             return uuid_from_text(content[len(_HEAD) :].decode("ascii"))  # as we and Apache Kafka write it
         fields = dict(line.split(": ", 1) for line in content.decode("utf-8").splitlines() if line)
-        if fields.get("version") != _VERSION:
-            raise PartitionMetadataError(f"{path} has version {fields.get('version')!r}, only 0 is known")
+        version = fields["version"]
+        if version.isdecimal() and version != _VERSION:
+            raise PartitionMetadataError(f"{path} has version {version!r}, only 0 is known")
         return uuid_from_text(fields["topic_id"])
     except PartitionMetadataError:
         raise
     except (ValueError, KeyError):
-        raise PartitionMetadataError(f"{path} names no topic id") from None
+        raise TornPartitionMetadataError(f"{path} names no topic id") from None
 
 
 def write_topic_id(disk: Disk, directory: str, topic_id: bytes, *, durable: bool = True) -> None:

@@ -29,7 +29,11 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.partition_metadata import FILE_NAME as PARTITION_METADATA_FILE
-from barnabas.storage.partition_metadata import PartitionMetadataError, read_topic_id
+from barnabas.storage.partition_metadata import (
+    PartitionMetadataError,
+    TornPartitionMetadataError,
+    read_topic_id,
+)
 from barnabas.storage.producer_replay import rebuild_producers
 from barnabas.storage.producer_state import ProducerStates
 from barnabas.storage.segment import (
@@ -174,6 +178,7 @@ class OpeningLog:
             random_below=random_below,
         )  # fmt: skip
         self._disk = directory.disk
+        self._deletions = deletions
         self._clean = clean
         self._recovery_point = max(recovery_point, 0)
         self._checkpointed_start = log_start_offset
@@ -205,11 +210,11 @@ class OpeningLog:
             self._fresh = names is None
             if names is None:
                 self._disk.make_dirs(self._path)
-            names = finish_swaps(self._disk, self._path, names or [])
-            if PARTITION_METADATA_FILE in names:
-                self._stored_topic_id = read_topic_id(self._disk, self._path)
+            names = finish_swaps(self._disk, self._path, names or [], self._discard)
             self._producers.found_snapshots(_snapshot_offsets(names))
             self._find_segments(names)
+            if PARTITION_METADATA_FILE in names:
+                self._read_topic_id()
             if not self._load_epochs(names):
                 self._clean, self._recovery_point = False, 0
             if not self._clean and len(self._segments):
@@ -252,7 +257,20 @@ class OpeningLog:
                 f"{self._path} was stopped cleanly or synced and is damaged: {error}"
             ) from error
 
+    def _discard(self, path: str) -> None:
+        """Have unlinked, behind the start, what a deletion before the crash had only renamed."""
+        self._deletions.add(path, self._factory.clock.monotonic_ms())
+
     # Finding -----------------------------------------------------------------------------------
+
+    def _read_topic_id(self) -> None:
+        """Read the topic id. A stop writes it unsynced for a log without records: then it may be torn."""
+        try:
+            self._stored_topic_id = read_topic_id(self._disk, self._path)
+        except TornPartitionMetadataError as error:
+            if self._segments.size:
+                raise
+            log.warning("%s; the log is empty, so it is written anew", error)
 
     def _load_epochs(self, names: Sequence[str]) -> bool:
         """Read the leader epochs; False when they are damaged, so that only the batches tell them."""

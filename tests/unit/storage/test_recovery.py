@@ -8,7 +8,7 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.recovery import OpenResult
 from barnabas.storage.segment_check import UnsupportedLogError
-from tests.storage_setup import FIRST_TIMESTAMP, LogHarness, batch
+from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, LogHarness, batch
 
 SIZE = len(batch())
 CONFIG = LogConfig(segment_bytes=4 * SIZE, index_interval_bytes=0, retention_ms=-1)
@@ -229,6 +229,8 @@ def test_leftovers_of_deletions_and_compactions() -> None:
     put(name(8) + ".swap", b"not complete: a .cleaned at or below it exists")
     put(name(99, "index"))
     log = harness.open(clean=True)
+    assert name(0) + ".deleted" in harness.names(), "unlinking a gigabyte must not hold up a start"
+    harness.deletions.run(harness.clock.monotonic_ms())
     assert log.segments.base_offsets == [0, 8]
     assert log.log_end_offset == 10
     left = [n for n in harness.names() if n.endswith((".deleted", ".cleaned", ".swap"))]
@@ -280,3 +282,19 @@ def _old_message() -> bytes:
     body = bytes((1, 0)) + bytes(8) + b"\xff\xff\xff\xff" + b"\0\0\0\x01x"
     head = (2).to_bytes(8, "big") + (4 + len(body)).to_bytes(4, "big") + zlib.crc32(body).to_bytes(4, "big")
     return head + body
+
+
+@pytest.mark.parametrize("content", [b"\0" * 40, b"version: 0\ntopic_id: AAEC", b"version: ", b"v"])
+def test_a_torn_topic_id_is_no_loss_for_an_empty_log_and_damage_of_any_other(content: bytes) -> None:
+    """A clean stop writes it unsynced for logs without records, and then the power goes."""
+    harness = LogHarness(config=CONFIG)
+    harness.open(topic_id=TOPIC_ID).abandon()
+    harness.disk.open(f"{harness.path}/partition.metadata", create=True).write_at(0, [content])
+    log = harness.open(topic_id=TOPIC_ID, clean=True)
+    assert log.topic_id == TOPIC_ID
+    log.append([batch()], leader_epoch=0)
+    log.abandon()
+    assert harness.open().topic_id == TOPIC_ID
+    damage(harness, "partition.metadata", 0, content.ljust(60, b"\0"))
+    with pytest.raises(UnsupportedLogError, match="names no topic id"):
+        harness.open()
