@@ -129,7 +129,7 @@ BROKER_DOCS: Final[dict[str, str]] = {
     "log.flush.start.offset.checkpoint.interval.ms": "How often log starts are written down.",
     "log.flush.threads": "Logs that are synced at one time because producers wait for it (flush.messages).",
     "log.retention.check.interval.ms": "How often logs are searched for segments to delete.",
-    "log.retention.future.timestamps": "What the age of a segment goes by that holds a timestamp of the future: "
+    "log.retention.future.timestamps": "What the age of a segment with a timestamp of the future goes by: "
     "keep leaves it until then, as Apache Kafka does; mtime goes by its file.",
     "max.connection.creation.rate": "New connections per second that are taken.",
     "max.connections": "Connections at one time.",

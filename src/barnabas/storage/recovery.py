@@ -54,7 +54,7 @@ from barnabas.storage.segment_check import (
 )
 from barnabas.storage.segment_factory import SegmentFactory
 from barnabas.storage.segments import Segments
-from barnabas.storage.swap_files import finish_swaps, is_offset
+from barnabas.storage.swap_files import LEFT_BY_SWAPS, finish_swaps, is_offset
 
 log = Logger(__name__)
 
@@ -143,6 +143,8 @@ class OpeningLog:
         recovery_point, log_start_offset: from the checkpoints of the log directory.
         topic_id: of a new log; an existing one has it in partition.metadata.
         names: of the directory, when it was listed before.
+        gapless_from: up to where a log may have been compacted: no offset is missing behind it but by a loss.
+            None when nobody knows.
 
     Attributes:
         to_scan: the segments whose batches must be checked, in order; known once it is prepared.
@@ -166,6 +168,7 @@ class OpeningLog:
         topic_id: bytes | None = None,
         names: list[str] | None = None,
         producer_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS,
+        gapless_from: int | None = None,
     ) -> None:
         self.name = f"{topic}-{partition}"
         self.to_scan: list[ScanRequest] = []
@@ -185,6 +188,7 @@ class OpeningLog:
         self._topic_id = topic_id
         self._stored_topic_id: bytes | None = None
         self._names = names
+        self._gapless_from = gapless_from if "compact" in config.cleanup_policy else 0
         self._fresh = False
         self._segments = Segments()
         self._unflushed: list[LogSegment] = []
@@ -343,14 +347,16 @@ class OpeningLog:
     def _hole_behind(self, checked: SegmentScan, next_base: int | None) -> bool:
         """Whether the end of a segment was lost while the next one survived a power failure.
 
-        Only compaction leaves offsets out on purpose. Apache Kafka serves such a log with its hole; here the
-        log ends before it, so that what is left is what was written first.
+        Only compaction leaves offsets out on purpose, and only of what was synced. Apache Kafka serves such a
+        log with its hole; here the log ends before it, so that what is left is what was written first.
         """
+        gapless_from = self._gapless_from
         return (
             next_base is not None
             and checked.next_offset < next_base
             and checked.contiguous
-            and not self._config.compact
+            and gapless_from is not None
+            and next_base > gapless_from
         )
 
     def _rebuild_indexes(self, segment: LogSegment) -> None:

@@ -1,11 +1,16 @@
 """Finishing or undoing what a crash interrupted in a partition's directory: deletions and compactions."""
 
+from collections.abc import Callable
+
 from barnabas.base.disk import Disk
 from barnabas.storage.batch_scan import read_heads
 from barnabas.storage.segment import DELETED_SUFFIX, LOG_SUFFIX, SEGMENT_SUFFIXES
 
 CLEANED_SUFFIX = ".cleaned"
 SWAP_SUFFIX = ".swap"
+LEFT_BY_SWAPS = (DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX)
+"""Files that a compaction, or a deletion, leaves behind for a while."""
+
 _OFFSET_DIGITS = 20
 
 
@@ -14,16 +19,20 @@ def is_offset(stem: str) -> bool:
     return len(stem) == _OFFSET_DIGITS and stem.isascii() and stem.isdigit()
 
 
-def finish_swaps(disk: Disk, path: str, names: list[str]) -> list[str]:
+def finish_swaps(
+    disk: Disk, path: str, names: list[str], discard: Callable[[str], None] | None = None
+) -> list[str]:
     """Remove what is half made or half deleted, finish complete swaps; return the names that are there then.
 
-    `names` are those there now.
+    Args:
+        names: those there now.
+        discard: unlinks a `.deleted` file some time; at once when not given.
 
     A cleaned segment is written as `.cleaned`, renamed to `.swap` once synced, and to its final name after
     the segments it replaces are gone. So `.cleaned` files are half made, unless a `.swap` below them shows
     that their set was complete up to there; `.swap` files at or above the first `.cleaned` are not.
     """
-    if not any(name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX)) for name in names):
+    if not any(name.endswith(LEFT_BY_SWAPS) for name in names):
         return names
     cleaned = [
         int(n[:_OFFSET_DIGITS]) for n in names if n.endswith(CLEANED_SUFFIX) and is_offset(n[:_OFFSET_DIGITS])
@@ -31,7 +40,9 @@ def finish_swaps(disk: Disk, path: str, names: list[str]) -> list[str]:
     first_cleaned = min(cleaned, default=None)
     swaps: list[str] = []
     for name in names:
-        if name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX)):
+        if name.endswith(DELETED_SUFFIX):
+            (discard or disk.unlink)(f"{path}/{name}")
+        elif name.endswith(CLEANED_SUFFIX):
             disk.unlink(f"{path}/{name}")
         elif name.endswith(SWAP_SUFFIX):
             offset = name[:_OFFSET_DIGITS]
