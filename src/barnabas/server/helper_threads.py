@@ -2,8 +2,8 @@
 
 One worker for writes and syncs that nobody waits for: checkpoints, sealed segments. Readers for what is not
 in memory (F44). Flushers for syncs that producers wait for (flush.messages), which must not queue behind a
-gigabyte of a sealed segment or behind a consumer's read. All are made when work first comes: most starts
-need none.
+gigabyte of a sealed segment or behind a consumer's read. A housekeeper that unlinks files, which takes as long
+as they are large. All are made when work first comes: most starts need none.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class HelperThreads:
         flush_threads: syncs that run at once.
     """
 
-    __slots__ = ("_flushers", "_readers", "_worker")
+    __slots__ = ("_flushers", "_housekeeper", "_readers", "_worker")
 
     def __init__(
         self, deliver: Callable[[Callable[[], None]], None], *, read_threads: int, flush_threads: int
@@ -31,6 +31,7 @@ class HelperThreads:
         self._worker = Worker(deliver)
         self._readers = WorkerPool(deliver, threads_max=read_threads) if read_threads else None
         self._flushers = WorkerPool(deliver, threads_max=flush_threads, name="barnabas-flusher")
+        self._housekeeper = WorkerPool(deliver, threads_max=1, name="barnabas-housekeeper")
 
     @property
     def run(self) -> Callable[[Work, Done], None]:
@@ -47,9 +48,15 @@ class HelperThreads:
         """Runs syncs that somebody waits for."""
         return self._flushers.run
 
+    @property
+    def run_housekeeping(self) -> Callable[[Work, Done], None]:
+        """Runs what takes long and may: unlinking segments, looking how old they are."""
+        return self._housekeeper.run
+
     def close(self) -> None:
         """End all threads; reads and syncs that were not begun are dropped, nothing is delivered any more."""
         self._worker.close()
         if self._readers is not None:
             self._readers.close()
         self._flushers.close()
+        self._housekeeper.close()
