@@ -16,7 +16,7 @@ from __future__ import annotations
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.handlers.client_information import ClientInformation
 from barnabas.handlers.request import RequestContext
-from barnabas.metadata.formatting import KRAFT_VERSION
+from barnabas.metadata.features import KRAFT_VERSION
 from barnabas.protocol import messages
 
 _FIRST_WITH_SOFTWARE = 3

@@ -17,16 +17,15 @@ from barnabas.base.dataclass import replace
 from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING, Final
-from barnabas.base.uuids import NULL_UUID, random_uuid
+from barnabas.base.uuids import random_uuid
 from barnabas.metadata.config_changes import ConfigContext, ResourceAlteration, ResourceResult, plan_resource
 from barnabas.metadata.config_definitions import BrokerConfigs
-from barnabas.metadata.formatting import bootstrap_feature_records
+from barnabas.metadata.features import bootstrap_feature_records
 from barnabas.metadata.image import (
     DIRECTORY_UNASSIGNED,
     ConfigResourceType,
     MetadataDelta,
     MetadataImage,
-    TopicImage,
 )
 from barnabas.metadata.metadata_log import MetadataLog
 from barnabas.metadata.node_records import (
@@ -49,6 +48,7 @@ from barnabas.metadata.topic_changes import (
     TopicCreation,
     TopicCreationResult,
     TopicDeletionResult,
+    plan_deletions,
     plan_partitions,
     plan_topic,
     refuse_all,
@@ -85,6 +85,7 @@ class Controller:
         self._clock = clock
         self._entropy = entropy
         self._subscribers: list[Subscriber] = []
+        self._loaded: MetadataDelta | None = None
         self._collisions: dict[str, str] = {}
         self.check_listeners: Callable[[BrokerConfigs], None] | None = None
         directory = node.log_dirs[0] if len(node.log_dirs) == 1 else DIRECTORY_UNASSIGNED
@@ -115,25 +116,38 @@ class Controller:
 
     # Start and stop ------------------------------------------------------------------------------
 
-    def start(self, bootstrap: Sequence[VersionedRecord] = ()) -> MetadataDelta:
-        """Load the log, lead it, register this node; return all there is as one delta.
-
-        Subscribers are not called: whoever starts applies the returned delta once, with everything in it.
+    def load(self, bootstrap: Sequence[VersionedRecord] = ()) -> None:
+        """Read the metadata log into the image and check that this node can go on with it; changes nothing.
 
         Args:
             bootstrap: records to begin an empty log with, when its directory has no first checkpoint.
         Raises:
+            MetadataError: it cannot; the text is one line that says what to do.
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
+        self._loaded = self._log.load(self.image, bootstrap)
+
+    def start(self) -> MetadataDelta:
+        """Load the log unless load() did, lead it, register this node; return all there is as one delta.
+
+        Subscribers are not called: whoever starts applies the returned delta once, with everything in it.
+
+        Raises:
             MetadataError: the log cannot be used; nothing was written.
             ApiError: KAFKA_STORAGE_ERROR.
         """
-        delta = self._log.open(self.image)
+        if self._loaded is None:
+            self.load()
+        delta, self._loaded = self._loaded, None
+        assert delta is not None
         was_clean = self._was_stopped_cleanly()
+        self._log.open()
         self._log.become_leader()
         if self.image.in_transaction:
             abort = messages.AbortTransactionRecord(reason="the controller was restarted")
             self._commit([VersionedRecord(abort)], delta)
         if not self.image.features:
-            features = self._log.bootstrap_records or bootstrap or bootstrap_feature_records()
+            features = self._log.bootstrap_records or bootstrap_feature_records()
             self._commit(first_records(features, self._node), delta)
         for name in self.image.topics:
             self._collisions[collision_form(name)] = name
@@ -254,48 +268,7 @@ class Controller:
         Raises:
             ApiError: KAFKA_STORAGE_ERROR.
         """
-        results: list[TopicDeletionResult] = []
-        doomed: dict[bytes, TopicImage] = {}
-        for name in names:
-            topic = self.image.topics.get(name)
-            if topic is None:
-                results.append(
-                    TopicDeletionResult(
-                        name=name,
-                        topic_id=NULL_UUID,
-                        error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                        message="This server does not host this topic-partition.",
-                    )
-                )
-            elif topic.topic_id in ids:
-                results.append(
-                    TopicDeletionResult(
-                        name=name,
-                        topic_id=topic.topic_id,
-                        error=ErrorCode.INVALID_REQUEST,
-                        message="The provided topic name maps to an ID that was already supplied.",
-                    )
-                )
-            else:
-                doomed[topic.topic_id] = topic
-                results.append(TopicDeletionResult(name=name, topic_id=topic.topic_id))
-        named = {result.topic_id for result in results}
-        for topic_id in ids:
-            topic = self.image.topics_by_id.get(topic_id)
-            if topic is None:
-                results.append(
-                    TopicDeletionResult(
-                        name=None,
-                        topic_id=topic_id,
-                        error=ErrorCode.UNKNOWN_TOPIC_ID,
-                        message="This server does not host this topic ID.",
-                    )
-                )
-            elif topic_id in named:
-                continue
-            else:
-                doomed[topic_id] = topic
-                results.append(TopicDeletionResult(name=topic.name, topic_id=topic_id))
+        doomed, results = plan_deletions(self.image, names, ids)
         self.commit([VersionedRecord(messages.RemoveTopicRecord(topic_id=topic_id)) for topic_id in doomed])
         for topic in doomed.values():
             if self._collisions.get(collision_form(topic.name)) == topic.name:

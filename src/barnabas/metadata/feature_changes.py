@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from barnabas.base.dataclass import dataclass
 from barnabas.base.enums import IntEnum
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.metadata.formatting import KRAFT_VERSION, SUPPORTED_FEATURES
+from barnabas.metadata.features import KRAFT_VERSION, SUPPORTED_FEATURES
 from barnabas.metadata.image import METADATA_VERSION, MetadataImage
 from barnabas.metadata.records import VersionedRecord
 from barnabas.protocol import messages

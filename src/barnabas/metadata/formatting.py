@@ -2,22 +2,23 @@
 
 An empty set of directories is formatted as Apache Kafka 4.4's storage tool does for a standalone quorum:
 `meta.properties` in each, and in the metadata directory a first checkpoint with the voters and the features.
-A directory that was formatted is checked, never changed; one that holds anything else is refused, since
-formatting it could bury somebody's data. `meta.properties` is written last, so a crash in between leaves a
-directory that is formatted again.
+A directory that was formatted is checked before anything is written in any of them; one that holds anything
+else is refused, since formatting it could bury somebody's data. `meta.properties` is written last, so a crash
+in between leaves a directory that is formatted again.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from barnabas.base.dataclass import dataclass
 from barnabas.base.disk import Disk, write_file_durably
 from barnabas.base.entropy import Entropy
 from barnabas.base.hints import Final
 from barnabas.base.uuids import random_uuid, uuid_from_text, uuid_text
-from barnabas.metadata.image import METADATA_VERSION, METADATA_VERSION_MAX, METADATA_VERSION_MIN, Endpoint
+from barnabas.metadata.features import bootstrap_feature_records
+from barnabas.metadata.image import Endpoint
 from barnabas.metadata.java_properties import parse_properties
 from barnabas.metadata.metadata_log import DIRECTORY_NAME
 from barnabas.metadata.records import MetadataError, VersionedRecord
@@ -33,30 +34,8 @@ from barnabas.protocol import messages
 
 META_PROPERTIES: Final = "meta.properties"
 BOOTSTRAP_CHECKPOINT: Final = "bootstrap.checkpoint"
-KRAFT_VERSION: Final = "kraft.version"
 _FILE_BYTES_MAX: Final = 64 * 1024
 _HARMLESS: Final = frozenset({".lock", "lost+found", META_PROPERTIES + ".tmp"})
-
-SUPPORTED_FEATURES: Final[dict[str, tuple[int, int]]] = {
-    "eligible.leader.replicas.version": (0, 1),
-    "group.version": (0, 1),
-    KRAFT_VERSION: (0, 1),
-    METADATA_VERSION: (METADATA_VERSION_MIN, METADATA_VERSION_MAX),
-    "share.version": (0, 2),
-    "streams.version": (0, 1),
-    "transaction.version": (0, 2),
-}
-"""Feature -> lowest and highest level, as a broker of Apache Kafka 4.4 registers them."""
-
-DEFAULT_FEATURES: Final[dict[str, int]] = {
-    METADATA_VERSION: METADATA_VERSION_MAX,
-    "eligible.leader.replicas.version": 1,
-    "group.version": 1,
-    "share.version": 2,
-    "streams.version": 1,
-    "transaction.version": 2,
-}
-"""What formatting finalises, in the order of the records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +62,26 @@ class MetaProperties:
     directory_id: bytes | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogDirsPlan:
+    """Checked log directories, and what is still to be written in them.
+
+    Attributes:
+        log_dirs: as they will be.
+        node_id: whose they are, or will be.
+        unnamed: paths with a meta.properties that lacks a directory.id: of a release before 3.7.
+    """
+
+    log_dirs: LogDirs
+    node_id: int
+    unnamed: tuple[str, ...] = ()
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there is no metadata yet."""
+        return self.log_dirs.metadata_dir in self.log_dirs.formatted
+
+
 def open_log_dirs(
     *,
     disk: Disk,
@@ -94,13 +93,40 @@ def open_log_dirs(
     now_ms: int,
     cluster_id: str | None = None,
 ) -> LogDirs:
-    """Check formatted directories and format empty ones.
+    """Check formatted directories and format empty ones: inspect_log_dirs() and prepare_log_dirs() in one.
 
     Args:
-        log_dirs: absolute paths; made when missing.
-        metadata_dir: where the metadata log lives: metadata.log.dir, or the first of log_dirs.
         controller_endpoint: the address under which this node votes.
         now_ms: milliseconds since 1970.
+    Raises:
+        MetadataError, OSError: as those.
+    """
+    plan = inspect_log_dirs(
+        disk=disk,
+        log_dirs=log_dirs,
+        metadata_dir=metadata_dir,
+        node_id=node_id,
+        entropy=entropy,
+        cluster_id=cluster_id,
+    )
+    prepare_log_dirs(disk, plan, controller_endpoint=controller_endpoint, now_ms=now_ms)
+    return plan.log_dirs
+
+
+def inspect_log_dirs(
+    *,
+    disk: Disk,
+    log_dirs: Sequence[str],
+    metadata_dir: str,
+    node_id: int,
+    entropy: Entropy,
+    cluster_id: str | None = None,
+) -> LogDirsPlan:
+    """Find out whose directories these are and what they lack; changes nothing.
+
+    Args:
+        log_dirs: absolute paths; they may be missing.
+        metadata_dir: where the metadata log lives: metadata.log.dir, or the first of log_dirs.
         cluster_id: to format with, or to insist on; None takes what is there, else a random one.
     Raises:
         MetadataError: a directory belongs to another cluster or node, holds something else, or is damaged.
@@ -108,54 +134,95 @@ def open_log_dirs(
     """
     paths = list(dict.fromkeys([*log_dirs, metadata_dir]))
     found = {path: read_meta_properties(disk, path) for path in paths}
-    for path, properties in found.items():
-        if properties is not None and properties.node_id != node_id:
-            raise MetadataError(
-                f"{path} belongs to node.id {properties.node_id}, but node.id is {node_id}; "
-                "use its own directories or set node.id"
-            )
-    known = {path: properties.cluster_id for path, properties in found.items() if properties is not None}
-    if len(set(known.values())) > 1:
-        listed = ", ".join(f"{path}: {name}" for path, name in known.items())
-        raise MetadataError(f"log.dirs belong to different clusters ({listed})")
-    existing = next(iter(known.values()), None)
-    if cluster_id is not None and existing is not None and cluster_id != existing:
-        raise MetadataError(f"log.dirs belong to cluster {existing}, not to {cluster_id}")
-    if existing is not None and found[metadata_dir] is None:
+    known = {path: properties for path, properties in found.items() if properties is not None}
+    existing = _check_owner(known, node_id, cluster_id)
+    stored = {path: properties.directory_id for path, properties in known.items()}
+    named = [directory_id for directory_id in stored.values() if directory_id is not None]
+    if len(set(named)) != len(named):
+        twins = [path for path, one in stored.items() if one is not None and named.count(one) > 1]
+        raise MetadataError(
+            f"{' and '.join(twins)} have the same directory.id: one is a copy of the other; take the copy "
+            "out of log.dirs"
+        )
+    if existing is not None and metadata_dir not in known:
         raise MetadataError(
             f"{metadata_dir} holds no metadata, but other log.dirs belong to cluster {existing}; "
             "metadata.log.dir, or the order of log.dirs, was changed"
         )
-    chosen = cluster_id or existing or uuid_text(random_uuid(entropy))
-    ids: dict[str, bytes] = {}
-    formatted: list[str] = []
-    # The metadata directory goes first: after a crash the others, still empty, join the cluster it names.
-    for path in sorted(paths, key=lambda item: item != metadata_dir):
-        properties = found[path]
-        if properties is None:
+    for path in paths:
+        if path not in known:
             _check_empty(disk, path)
-            ids[path] = random_uuid(entropy)
-            _format_one(
-                disk,
-                path,
-                cluster_id=chosen,
-                node_id=node_id,
-                directory_id=ids[path],
-                with_metadata=path == metadata_dir,
-                endpoint=controller_endpoint,
-                now_ms=now_ms,
+        elif path != metadata_dir and disk.exists(f"{path}/{DIRECTORY_NAME}"):
+            raise MetadataError(
+                f"{path} holds a metadata log, but it is looked for in {metadata_dir}: metadata.log.dir, or "
+                "the order of log.dirs, was changed"
             )
-            formatted.append(path)
-        else:
-            ids[path] = properties.directory_id or _add_directory_id(disk, path, properties, entropy)
-    if len(set(ids.values())) != len(ids):
-        raise MetadataError("two log.dirs have the same directory.id: one is a copy of the other")
-    return LogDirs(
-        cluster_id=chosen,
-        metadata_dir=metadata_dir,
-        directory_ids={path: ids[path] for path in paths},
-        formatted=tuple(formatted),
+    if existing is not None and not _has_metadata(disk, metadata_dir):
+        raise MetadataError(
+            f"{metadata_dir} is formatted, but its metadata are gone: neither {DIRECTORY_NAME} nor "
+            f"{BOOTSTRAP_CHECKPOINT} is there; restore them from a copy, or start on an empty directory"
+        )
+    return LogDirsPlan(
+        log_dirs=LogDirs(
+            cluster_id=cluster_id or existing or uuid_text(random_uuid(entropy)),
+            metadata_dir=metadata_dir,
+            directory_ids={path: stored.get(path) or random_uuid(entropy) for path in paths},
+            # The metadata directory goes first: after a crash the others, still empty, join its cluster.
+            formatted=tuple(sorted((p for p in paths if p not in known), key=lambda p: p != metadata_dir)),
+        ),
+        node_id=node_id,
+        unnamed=tuple(path for path, directory_id in stored.items() if directory_id is None),
     )
+
+
+def _has_metadata(disk: Disk, metadata_dir: str) -> bool:
+    if disk.exists(f"{metadata_dir}/{BOOTSTRAP_CHECKPOINT}"):
+        return True
+    log_path = f"{metadata_dir}/{DIRECTORY_NAME}"
+    return disk.is_dir(log_path) and any(
+        name.endswith((".log", ".checkpoint")) for name in disk.list_dir(log_path)
+    )
+
+
+def _check_owner(known: Mapping[str, MetaProperties], node_id: int, cluster_id: str | None) -> str | None:
+    """Return the cluster that all directories belong to, None when none is formatted."""
+    for path, properties in known.items():
+        if properties.node_id != node_id:
+            raise MetadataError(
+                f"{path} belongs to node.id {properties.node_id}, but node.id is {node_id}; "
+                "use its own directories or set node.id"
+            )
+    clusters = {path: properties.cluster_id for path, properties in known.items()}
+    if len(set(clusters.values())) > 1:
+        listed = ", ".join(f"{path}: {name}" for path, name in clusters.items())
+        raise MetadataError(f"log.dirs belong to different clusters ({listed})")
+    existing = next(iter(clusters.values()), None)
+    if cluster_id is not None and existing is not None and cluster_id != existing:
+        raise MetadataError(f"log.dirs belong to cluster {existing}, not to {cluster_id}")
+    return existing
+
+
+def prepare_log_dirs(disk: Disk, plan: LogDirsPlan, *, controller_endpoint: Endpoint, now_ms: int) -> None:
+    """Format what is empty, and give a directory of a release before 3.7 its id, as Apache Kafka does.
+
+    Args:
+        controller_endpoint: the address under which this node votes.
+        now_ms: milliseconds since 1970.
+    Raises:
+        OSError: the disk refused.
+    """
+    dirs = plan.log_dirs
+    for path in (*dirs.formatted, *plan.unnamed):
+        properties = MetaProperties(
+            cluster_id=dirs.cluster_id, node_id=plan.node_id, directory_id=dirs.directory_ids[path]
+        )
+        if path in plan.unnamed:
+            write_meta_properties(disk, path, properties)
+            continue
+        quorum = None
+        if path == dirs.metadata_dir:
+            quorum = standalone_quorum(plan.node_id, dirs.directory_ids[path], controller_endpoint)
+        _format_one(disk, path, properties, quorum, now_ms)
 
 
 def read_meta_properties(disk: Disk, path: str) -> MetaProperties | None:
@@ -174,9 +241,17 @@ def read_meta_properties(disk: Disk, path: str) -> MetaProperties | None:
         file.close()
     try:
         values = parse_properties(content.decode("utf-8"))
-        version = values.get("version")
+        version = values["version"]
+        if version == "0":
+            raise MetadataError(
+                f"{name} is of version 0, of a broker that was run with ZooKeeper; this broker reads version "
+                "1: migrate the cluster to KRaft with Apache Kafka 3.9 first"
+            )
         if version != "1":
-            raise MetadataError(f"{name} is of version {version}; this broker reads version 1")
+            raise MetadataError(
+                f"{name} is of version {version}; this broker reads version 1: use a broker of the release "
+                "that wrote it"
+            )
         cluster_id = values["cluster.id"]
         node_id = int(values["node.id"])
         directory = values.get("directory.id")
@@ -198,14 +273,6 @@ def write_meta_properties(disk: Disk, path: str, properties: MetaProperties) -> 
     if properties.directory_id is not None:
         lines.append(f"directory.id={uuid_text(properties.directory_id)}")
     write_file_durably(disk, f"{path}/{META_PROPERTIES}", ("\n".join(lines) + "\n").encode())
-
-
-def bootstrap_feature_records() -> list[VersionedRecord]:
-    """Return the records that finalise the default features."""
-    return [
-        VersionedRecord(messages.FeatureLevelRecord(name=name, feature_level=level))
-        for name, level in DEFAULT_FEATURES.items()
-    ]
 
 
 def read_bootstrap_checkpoint(disk: Disk, metadata_dir: str) -> list[VersionedRecord]:
@@ -234,48 +301,22 @@ def standalone_quorum(node_id: int, directory_id: bytes, endpoint: Endpoint) -> 
 
 
 def _format_one(
-    disk: Disk,
-    path: str,
-    *,
-    cluster_id: str,
-    node_id: int,
-    directory_id: bytes,
-    with_metadata: bool,
-    endpoint: Endpoint,
-    now_ms: int,
+    disk: Disk, path: str, properties: MetaProperties, quorum: Quorum | None, now_ms: int
 ) -> None:
+    """Make a directory; with a quorum it is the one of the metadata."""
     disk.make_dirs(path)
-    if with_metadata:
+    if quorum is not None:
         log_path = f"{path}/{DIRECTORY_NAME}"
         disk.make_dirs(log_path)
         batches = encode_snapshot(
-            bootstrap_feature_records(),
-            quorum=standalone_quorum(node_id, directory_id, endpoint),
-            epoch=0,
-            last_timestamp=now_ms,
-            timestamp=now_ms,
+            bootstrap_feature_records(), quorum=quorum, epoch=0, last_timestamp=now_ms, timestamp=now_ms
         )
         write_snapshot_file(disk, log_path, BOOTSTRAP_ID, batches)
     disk.sync_dir(path)
-    write_meta_properties(
-        disk, path, MetaProperties(cluster_id=cluster_id, node_id=node_id, directory_id=directory_id)
-    )
+    write_meta_properties(disk, path, properties)
     parent = os.path.dirname(path.rstrip("/"))
     if parent:
         disk.sync_dir(parent)
-
-
-def _add_directory_id(disk: Disk, path: str, properties: MetaProperties, entropy: Entropy) -> bytes:
-    """Give a directory of a release before 3.7 an id, as Apache Kafka does when it starts on one."""
-    directory_id = random_uuid(entropy)
-    write_meta_properties(
-        disk,
-        path,
-        MetaProperties(
-            cluster_id=properties.cluster_id, node_id=properties.node_id, directory_id=directory_id
-        ),
-    )
-    return directory_id
 
 
 def _check_empty(disk: Disk, path: str) -> None:

@@ -274,7 +274,13 @@ class MetadataImage:
             delta.topics_deleted[topic.topic_id] = topic
 
     def _replay_config(self, message: Any, delta: MetadataDelta) -> None:
-        resource = (ConfigResourceType(message.resource_type), message.resource_name)
+        try:
+            resource = (ConfigResourceType(message.resource_type), message.resource_name)
+        except ValueError:
+            raise MetadataError(
+                f"ConfigRecord sets {message.name} on a resource of the unknown type "
+                f"{message.resource_type}: use a broker of the release that wrote it"
+            ) from None
         if message.value is None:
             values = self.configs.get(resource)
             if values is not None:
@@ -290,7 +296,7 @@ class MetadataImage:
         if message.name == METADATA_VERSION and not METADATA_VERSION_MIN <= level <= METADATA_VERSION_MAX:
             raise MetadataError(
                 f"metadata.version is at level {level}; this broker supports levels "
-                f"{METADATA_VERSION_MIN} to {METADATA_VERSION_MAX}"
+                f"{METADATA_VERSION_MIN} to {METADATA_VERSION_MAX}: use a broker of a release that knows it"
             )
         if level == 0:
             self.features.pop(message.name, None)

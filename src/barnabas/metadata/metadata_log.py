@@ -1,6 +1,7 @@
 """`__cluster_metadata-0`: the log whose replay is the cluster's state.
 
-Opening loads the newest snapshot and replays what follows it. Becoming leader takes the next epoch, written
+Loading replays the newest snapshot and what follows it without changing anything (log_replay.py); opening
+makes the log ready for appends. Becoming leader takes the next epoch, written
 to `quorum-state` first, and says so in the log, as a Raft leader's first record does. Every append is synced
 before it returns, so nothing that was answered is ever missing after a crash; a failed sync takes the
 directory offline and the record is not applied.
@@ -19,25 +20,23 @@ from barnabas.base.entropy import Entropy
 from barnabas.base.hints import Final
 from barnabas.base.logger import Logger
 from barnabas.base.uuids import METADATA_TOPIC_ID
-from barnabas.metadata.batches import LogRecord, build_control_batch, build_data_batches, read_records
+from barnabas.metadata.batches import build_control_batch, build_data_batches
 from barnabas.metadata.image import MetadataDelta, MetadataImage
+from barnabas.metadata.log_replay import MetadataReplay
 from barnabas.metadata.quorum_state import QuorumState, read_quorum_state, write_quorum_state
 from barnabas.metadata.records import MetadataError, VersionedRecord
 from barnabas.metadata.snapshot_records import image_records
 from barnabas.metadata.snapshots import (
-    BOOTSTRAP_ID,
     Quorum,
     SnapshotId,
     encode_snapshot,
-    list_snapshots,
-    read_snapshot,
     remove_leftovers,
     remove_snapshot,
     write_snapshot_file,
 )
+from barnabas.metadata.takeover import check_first_features, check_image, check_quorum
 from barnabas.protocol import messages
 from barnabas.protocol.control_records import ControlType
-from barnabas.protocol.record_batch import iter_batches
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
@@ -50,7 +49,6 @@ log = Logger(__name__)
 
 TOPIC: Final = "__cluster_metadata"
 DIRECTORY_NAME: Final = "__cluster_metadata-0"
-_READ_BYTES: Final = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +74,7 @@ class MetadataLogConfig:
 class MetadataLog:
     """The metadata log of a single-node quorum.
 
-    Use: open(), become_leader(), append() any number of times, close().
+    Use: load(), open(), become_leader(), append() any number of times, close().
 
     Attributes:
         epoch: the leader epoch this broker appends in; 0 before become_leader().
@@ -102,6 +100,7 @@ class MetadataLog:
         self._deletions = PendingDeletions(directory.disk)
         self._entropy = entropy
         self._log: Log | None = None
+        self._loaded: MetadataReplay | None = None
         self._quorum = Quorum(kraft_version=0)
         self._snapshots: list[SnapshotId] = []
         self._last_timestamp = -1
@@ -139,39 +138,51 @@ class MetadataLog:
         assert self._log is not None, "the metadata log is not open"
         return self._log
 
-    def open(self, image: MetadataImage) -> MetadataDelta:
-        """Load the newest snapshot and all that follows into `image`; changes nothing that was committed.
+    def load(self, image: MetadataImage, bootstrap: Sequence[VersionedRecord] = ()) -> MetadataDelta:
+        """Replay the newest snapshot and all that follows into `image`; changes nothing on disk.
 
+        Args:
+            bootstrap: what the log begins with when the formatter left no checkpoint of it.
         Raises:
-            MetadataError: damaged or unknown content.
+            MetadataError: damaged or unknown content, or a cluster that this node cannot go on with alone.
             ApiError: KAFKA_STORAGE_ERROR.
         """
-        disk = self._directory.disk
-        delta = MetadataDelta()
-        if disk.is_dir(self._path):
-            self._snapshots = list_snapshots(disk, self._path)
-        state = [snapshot for snapshot in self._snapshots if snapshot != BOOTSTRAP_ID]
-        if BOOTSTRAP_ID in self._snapshots:
-            self._load_bootstrap()
-        latest = state[-1] if state else BOOTSTRAP_ID
-        if state:
-            for entry in read_snapshot(disk, self._path, latest):
-                self._replay(entry, image, delta)
-                if entry.message is not None and entry.control is ControlType.SNAPSHOT_HEADER:
-                    self._last_timestamp = entry.message.last_contained_log_timestamp
-            self._last_epoch = latest.epoch
-        self._open_log(latest)
-        self._replay_log(latest, image, delta)
-        remove_leftovers(disk, self._path)
-        self._check_voters()
-        return delta
+        replay = MetadataReplay(self._directory.disk, self._path, image)
+        try:
+            replay.run()
+        except OSError as error:
+            raise self._directory.failed(error, f"reading {self._path}") from error
+        self.bootstrap_records = replay.bootstrap_records or list(bootstrap)
+        try:
+            check_quorum(replay.quorum, replay.elected_voters, self.node_id)
+            if not image.features:
+                check_first_features(_feature_levels(self.bootstrap_records))
+            check_image(image, self.node_id)
+        except MetadataError as error:
+            raise MetadataError(f"{self._directory.path}: {error}") from error
+        self._loaded = replay
+        self._quorum = replay.quorum
+        self._snapshots = list(replay.snapshots)
+        self._last_timestamp = replay.last_timestamp
+        self._last_epoch = replay.last_epoch
+        self._bytes_since_snapshot = replay.bytes_since_snapshot
+        return replay.delta
 
-    def _load_bootstrap(self) -> None:
-        for entry in read_snapshot(self._directory.disk, self._path, BOOTSTRAP_ID):
-            if entry.record is not None:
-                self.bootstrap_records.append(entry.record)
-            else:
-                self._note_control(entry)
+    def open(self) -> None:
+        """Open what load() has read, for appends; what a crash left behind is tidied up.
+
+        Raises:
+            MetadataError: the log was changed meanwhile.
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
+        assert self._loaded is not None, "open before load"
+        latest, end_offset = self._loaded.latest, self._loaded.end_offset
+        self._open_log(latest)
+        if self.end_offset != end_offset:
+            raise MetadataError(
+                f"{self._path} ends at offset {self.end_offset}, but it was read up to {end_offset}"
+            )
+        remove_leftovers(self._directory.disk, self._path)
 
     def _open_log(self, latest: SnapshotId) -> None:
         result = open_log(
@@ -201,61 +212,6 @@ class MetadataLog:
             )
         if opened.log_end_offset < latest.end_offset:
             opened.truncate_fully(latest.end_offset)
-        if opened.log_start_offset > latest.end_offset:
-            raise MetadataError(
-                f"{self._path}: the log begins at offset {opened.log_start_offset}, but the newest snapshot "
-                f"ends at {latest.end_offset}; the records between are missing"
-            )
-
-    def _replay_log(self, latest: SnapshotId, image: MetadataImage, delta: MetadataDelta) -> None:
-        opened = self._opened
-        offset = max(latest.end_offset, opened.log_start_offset)
-        while offset < opened.log_end_offset:
-            found = opened.read(offset, opened.log_end_offset_metadata, _READ_BYTES, min_one_message=True)
-            if found.records is None:
-                raise MetadataError(f"{self._path}: nothing can be read at offset {offset}")
-            try:
-                chunk = memoryview(found.records.read())
-            finally:
-                found.records.release()
-            whole = 0
-            next_offset = offset
-            for position, header in iter_batches(chunk, allow_partial_tail=True):
-                whole = position + header.size_bytes
-                next_offset = header.last_offset + 1
-            for entry in read_records(chunk[:whole], where=self._path, from_offset=offset):
-                self._replay(entry, image, delta)
-                self._last_timestamp = entry.timestamp
-                self._last_epoch = max(self._last_epoch, entry.epoch)
-            self._bytes_since_snapshot += whole
-            if next_offset <= offset:
-                raise MetadataError(f"{self._path}: no whole batch at offset {offset}")
-            offset = next_offset
-
-    def _replay(self, entry: LogRecord, image: MetadataImage, delta: MetadataDelta) -> None:
-        if entry.record is None:
-            self._note_control(entry)
-            return
-        try:
-            image.replay(entry.record, delta)
-        except MetadataError as error:
-            raise MetadataError(f"{self._path}, offset {entry.offset}: {error}") from error
-
-    def _note_control(self, entry: LogRecord) -> None:
-        if entry.control is ControlType.KRAFT_VERSION and entry.message is not None:
-            self._quorum = Quorum(kraft_version=entry.message.kraft_version, voters=self._quorum.voters)
-        elif entry.control is ControlType.KRAFT_VOTERS and entry.message is not None:
-            self._quorum = Quorum(kraft_version=self._quorum.kraft_version, voters=entry.message)
-
-    def _check_voters(self) -> None:
-        if self._quorum.voters is None:
-            return
-        ids = [voter.voter_id for voter in self._quorum.voters.voters]
-        if ids != [self.node_id]:
-            raise MetadataError(
-                f"{self._path} belongs to a quorum of the voters {ids}; this broker runs alone as node "
-                f"{self.node_id} and cannot join one"
-            )
 
     def become_leader(self) -> None:
         """Take the next epoch and say so in the log.
@@ -407,3 +363,7 @@ class MetadataLog:
             "bytes_since_snapshot": self._bytes_since_snapshot,
             "snapshots": len(self._snapshots),
         }
+
+
+def _feature_levels(records: Sequence[VersionedRecord]) -> dict[str, int]:
+    return {r.message.name: r.message.feature_level for r in records if r.type_name == "FeatureLevelRecord"}

@@ -11,7 +11,7 @@ from barnabas.base.dataclass import dataclass, field
 from barnabas.base.entropy import Entropy
 from barnabas.base.uuids import random_uuid
 from barnabas.metadata.config_changes import ELR_FEATURE, MIN_INSYNC_REPLICAS
-from barnabas.metadata.formatting import SUPPORTED_FEATURES
+from barnabas.metadata.features import SUPPORTED_FEATURES
 from barnabas.metadata.image import (
     DIRECTORY_MIGRATING,
     DIRECTORY_UNASSIGNED,

@@ -19,11 +19,16 @@ FILE_BYTES_MAX: Final = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuorumState:
-    """What the file holds, as far as one node needs it."""
+    """What the file holds, as far as one node needs it.
+
+    Attributes:
+        voters: ids of the configured voters; version 0 only.
+    """
 
     leader_id: int = -1
     leader_epoch: int = 0
     data_version: int = 1
+    voters: tuple[int, ...] = ()
 
 
 def read_quorum_state(disk: Disk, directory: str) -> QuorumState | None:
@@ -51,6 +56,7 @@ def read_quorum_state(disk: Disk, directory: str) -> QuorumState | None:
             leader_id=int(fields["leaderId"]),
             leader_epoch=int(fields["leaderEpoch"]),
             data_version=int(version),
+            voters=tuple(int(voter["voterId"]) for voter in fields.get("currentVoters") or ()),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise MetadataError(f"{path} is damaged: {error}") from error

@@ -95,12 +95,15 @@ def decode_record(value: bytes | memoryview) -> VersionedRecord:
     known = RECORD_TYPES.get(key)
     if known is None:
         raise MetadataError(
-            f"metadata record of unknown type {key}: the directory was written by a newer release, "
-            "or its metadata.version is newer than this broker supports"
+            f"metadata record of unknown type {key}: a newer release wrote it, or metadata.version is newer "
+            "than this broker supports; use a broker of that release"
         )
     name, newest = known
     if version > newest:
-        raise MetadataError(f"{name} has version {version}; this broker reads versions 0 to {newest}")
+        raise MetadataError(
+            f"{name} has version {version}; this broker reads versions 0 to {newest}: use a broker of the "
+            "release that wrote it"
+        )
     message_class = getattr(messages, name)
     try:
         message, end = message_class.decode_from(value, version, position)

@@ -332,3 +332,55 @@ def plan_partitions(
         partition_record(topic, new_partition(number, placement), version)
         for number in range(present, growth.count)
     ]
+
+
+def plan_deletions(
+    image: MetadataImage, names: Sequence[str], ids: Sequence[bytes]
+) -> tuple[dict[bytes, TopicImage], list[TopicDeletionResult]]:
+    """Return the topics to delete, by id, and the results: those of the names, then those of the ids.
+
+    A topic named both ways is not deleted and has one result.
+    """
+    results: list[TopicDeletionResult] = []
+    doomed: dict[bytes, TopicImage] = {}
+    for name in names:
+        topic = image.topics.get(name)
+        if topic is None:
+            results.append(
+                TopicDeletionResult(
+                    name=name,
+                    topic_id=NULL_UUID,
+                    error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                    message="This server does not host this topic-partition.",
+                )
+            )
+        elif topic.topic_id in ids:
+            results.append(
+                TopicDeletionResult(
+                    name=name,
+                    topic_id=topic.topic_id,
+                    error=ErrorCode.INVALID_REQUEST,
+                    message="The provided topic name maps to an ID that was already supplied.",
+                )
+            )
+        else:
+            doomed[topic.topic_id] = topic
+            results.append(TopicDeletionResult(name=name, topic_id=topic.topic_id))
+    named = {result.topic_id for result in results}
+    for topic_id in ids:
+        topic = image.topics_by_id.get(topic_id)
+        if topic is None:
+            results.append(
+                TopicDeletionResult(
+                    name=None,
+                    topic_id=topic_id,
+                    error=ErrorCode.UNKNOWN_TOPIC_ID,
+                    message="This server does not host this topic ID.",
+                )
+            )
+        elif topic_id in named:
+            continue
+        else:
+            doomed[topic_id] = topic
+            results.append(TopicDeletionResult(name=topic.name, topic_id=topic_id))
+    return doomed, results

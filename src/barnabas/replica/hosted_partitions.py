@@ -330,7 +330,7 @@ class HostedPartitions:
             return
         raise ApiError(
             ErrorCode.KAFKA_STORAGE_ERROR,
-            f"it lies in the log directory with directory.id {uuid_text(directory)}, which is none of log.dirs",
+            f"it lies in the directory with directory.id {uuid_text(directory)}, which is none of log.dirs",
         )
 
     def _open_log(self, topic: TopicImage, number: int, config: LogConfig, *, is_new: bool) -> Log:

@@ -29,7 +29,13 @@ from barnabas.handlers.routes import ROUTES
 from barnabas.handlers.services import Services
 from barnabas.metadata.config_definitions import ConfigError
 from barnabas.metadata.controller import Controller, NodeIdentity
-from barnabas.metadata.formatting import LogDirs, open_log_dirs, read_bootstrap_checkpoint
+from barnabas.metadata.formatting import (
+    LogDirs,
+    LogDirsPlan,
+    inspect_log_dirs,
+    prepare_log_dirs,
+    read_bootstrap_checkpoint,
+)
 from barnabas.metadata.image import ConfigResourceType, Endpoint, MetadataDelta, MetadataImage
 from barnabas.metadata.metadata_log import MetadataLog
 from barnabas.metadata.records import MetadataError
@@ -48,6 +54,7 @@ from barnabas.server.log_cleaning import LogCleaning
 from barnabas.server.log_moves import LogMoves
 from barnabas.server.settings import Settings
 from barnabas.server.slice_errors import SliceErrors
+from barnabas.storage import directory_check
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_loading import LogManagerError
@@ -212,11 +219,18 @@ class Broker:
     def _start_parts(self, metadata_dir: str, progress: Callable[[str, int, int], None] | None) -> None:
         settings = self._settings
         told = self._advertise()
-        formatted = self._open_directories(metadata_dir)
+        plan = self._inspect_directories(metadata_dir)
+        formatted = plan.log_dirs
         self._directory_ids = formatted.directory_ids
         self._controller = self._make_controller(metadata_dir, formatted, told)
         self._log_configs = LogConfigs(self._controller.broker_configs)
-        self._controller.start(read_bootstrap_checkpoint(self._disk, metadata_dir))
+        if not plan.is_new:
+            # All of it is read and checked before anything is written: it may be another release's.
+            self._controller.load(read_bootstrap_checkpoint(self._disk, metadata_dir))
+            self._check_directories()
+        self._prepare_directories(plan)
+        self._controller.start()
+        directory_check.note_use(self._logs.locks, self._controller.broker_epoch)
         self._logs.start(progress)
         self._moves = LogMoves(
             self._logs,
@@ -248,7 +262,9 @@ class Broker:
             image=self._controller.image,
             log_config_for=self._log_config,
             cold_reads=self._cold_reads,
+            verifier=configs.fetch_verifier(settings),
         )
+        self._replicas.partitions.directory_ids = frozenset(formatted.directory_ids.values())
         self._replicas.start()
         self._logs.retention_high_watermark = self._replicas.partitions.high_watermark
         self._replicas.partitions.on_opened = self._tell_directories
@@ -277,7 +293,6 @@ class Broker:
             wheel=self._wheel,
             cold_reads=self._cold_reads,
         )
-            verifier=configs.fetch_verifier(settings),
         self._dispatcher.services = Services(
             cluster_id=formatted.cluster_id,
             node_id=settings.node_id,
@@ -366,14 +381,32 @@ class Broker:
             )
         return told
 
-    def _open_directories(self, metadata_dir: str) -> LogDirs:
-        return open_log_dirs(
+    def _inspect_directories(self, metadata_dir: str) -> LogDirsPlan:
+        return inspect_log_dirs(
             disk=self._disk,
             log_dirs=[directory.path for directory in self._logs.directories],
             metadata_dir=metadata_dir,
             node_id=self._settings.node_id,
-            controller_endpoint=configs.controller_endpoint(self._settings),
             entropy=self._entropy,
+        )
+
+    def _check_directories(self) -> None:
+        roots = [directory.path for directory in self._logs.directories if directory.online]
+        directory_check.check_no_twins(self._disk, roots)
+        image = self._controller.image
+        known = image.brokers.get(self._settings.node_id)
+        if not directory_check.used_here_last(self._logs.locks, known.broker_epoch if known else -1):
+            directory_check.check_formats(self._disk, roots)
+            _log.info(
+                "another broker used %s last; taking over %d topics at metadata.version %d",
+                ", ".join(roots), len(image.topics), image.metadata_version,
+            )  # fmt: skip
+
+    def _prepare_directories(self, plan: LogDirsPlan) -> None:
+        prepare_log_dirs(
+            self._disk,
+            plan,
+            controller_endpoint=configs.controller_endpoint(self._settings),
             now_ms=self._clock.wall_ms(),
         )
 

@@ -156,7 +156,7 @@ def _metadata(  # noqa: PLR0917 - called once
         static_configs=settings.static_values,
     )
     controller = Controller(log=log, node=node, clock=clock, entropy=entropy)
-    log.open(controller.image)
+    controller.load()
     return controller
 
 
