@@ -154,6 +154,15 @@ def test_appends_during_a_sync_gather_for_the_next_one() -> None:
     assert broker.syncs.begun == 2
 
 
+def test_a_log_is_synced_once_at_a_time_whatever_others_do() -> None:
+    broker = FlushedBroker(2)
+    waiting = [broker.append(0), broker.append(0), broker.append(1)]
+    assert broker.syncs.begun == 2
+    broker.end_syncs()
+    assert broker.syncs.begun == 3
+    assert [code(outcomes) for outcomes in waiting] == [ErrorCode.NONE] * 3
+
+
 def test_of_n_messages_at_most_n_minus_1_are_acknowledged_unsynced() -> None:
     broker = FlushedBroker(flush_messages=3)
     assert code(broker.append()) is ErrorCode.NONE
