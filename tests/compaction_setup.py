@@ -72,6 +72,8 @@ class CompactedLog:
         self.clock = ManualClock(NOW_MS)
         self.disk: Any = disk or MemoryDisk(self.clock)
         self.disk.make_dirs(PATH)
+        for parent in ("/", "/data"):
+            self.disk.sync_dir(parent)
         self.bases: list[int] = []
         self._aborted: dict[int, list[AbortedTransaction]] = {}
         for number, (base_offset, content) in enumerate(segments):

@@ -38,11 +38,13 @@ def read_pieces(
     position = 0
     last_offset = -1
     while position < size:
-        data = file.read_at(position, min(buffer_bytes, size - position))
+        data = file.read_at(position, min(max(buffer_bytes, HEADER_BYTES), size - position))
         piece, used = _batches_in(file, data, position)
         if not piece:
             data = _read_large(file, position, size, data)
             piece, used = _batches_in(file, data, position)
+            if not piece:
+                raise CleaningDamageError(f"{file.path} ends within the batch at byte {position}")
         count_bytes(used)
         for _, header in piece:
             if header.base_offset <= last_offset or header.last_offset_delta < 0:
@@ -75,7 +77,7 @@ def _batches_in(file: DiskFile, data: bytes, file_position: int) -> tuple[Piece,
 
 def _read_large(file: DiskFile, position: int, size: int, data: bytes) -> bytes:
     """Read a batch that is larger than the buffer, once it is known to be there."""
-    length = LENGTH.unpack_from(data)[1] + LOG_OVERHEAD_BYTES if len(data) >= LENGTH.size else size + 1
+    length = LENGTH.unpack_from(data)[1] + LOG_OVERHEAD_BYTES if len(data) >= LENGTH.size else 0
     if length < HEADER_BYTES or length > size - position:
         raise CleaningDamageError(
             f"{file.path} at byte {position}: no whole batch, {size - position} bytes are left"
