@@ -51,9 +51,17 @@ class FailingFile(OsFile):
         self._disk.check("read", self.path)
         return super().is_cached(position, length)
 
+    def read_at(self, position: int, length: int) -> bytes:
+        self._disk.check("read", self.path)
+        return super().read_at(position, length)
+
     def write_at(self, position: int, parts: Any) -> int:
         self._disk.check("write", self.path)
         return super().write_at(position, parts)
+
+    def sync(self) -> None:
+        self._disk.check("sync", self.path)
+        super().sync()
 
 
 class FailingDisk(OsDisk):

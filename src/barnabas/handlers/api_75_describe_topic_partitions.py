@@ -15,7 +15,7 @@ from __future__ import annotations
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.handlers.request import RequestContext
 from barnabas.handlers.topics import OPERATIONS_NOT_ASKED, TOPIC_OPERATIONS, is_internal
-from barnabas.metadata.image import NO_LEADER, PartitionImage
+from barnabas.metadata.image import PartitionImage
 from barnabas.metadata.topic_names import validate_topic_name
 from barnabas.protocol import messages
 

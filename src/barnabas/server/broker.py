@@ -47,7 +47,11 @@ from barnabas.net.tls_config import TlsConfigError
 from barnabas.replica.manager import ReplicaManager
 from barnabas.server import component_configs as configs
 from barnabas.server.coordinators import Coordinators
-from barnabas.server.directory_failures import DirectoryFailures
+from barnabas.server.directory_failures import (
+    DirectoryFailures,
+    refuse_missing_directory,
+    usable_directories,
+)
 from barnabas.server.dynamic_configs import DynamicConfigs
 from barnabas.server.listeners import ListenerAddress, advertised_address, reach_warning
 from barnabas.server.log_cleaning import LogCleaning
@@ -119,6 +123,7 @@ class Broker:
         self._log_configs: LogConfigs
         self._controller: Controller
         self._replicas: ReplicaManager
+        self._is_hosting = False
         self._moves: LogMoves
         self._cleaning: LogCleaning
         self._failures: DirectoryFailures
@@ -228,6 +233,7 @@ class Broker:
             # All of it is read and checked before anything is written: it may be another release's.
             self._controller.load(read_bootstrap_checkpoint(self._disk, metadata_dir))
             self._check_directories()
+            refuse_missing_directory(plan, self._controller.image, self._logs.directories)
         self._prepare_directories(plan)
         self._controller.start()
         directory_check.note_use(self._logs.locks, self._controller.broker_epoch)
@@ -265,6 +271,7 @@ class Broker:
             verifier=configs.fetch_verifier(settings),
         )
         self._replicas.partitions.directory_ids = frozenset(formatted.directory_ids.values())
+        self._is_hosting = True
         self._replicas.start()
         self._logs.retention_high_watermark = self._replicas.partitions.high_watermark
         self._replicas.partitions.on_opened = self._tell_directories
@@ -281,6 +288,12 @@ class Broker:
         )
         self._cleaning.start()
         self._controller.subscribe(self._metadata_changed)
+        # Somebody may have brought a log to another directory while the broker was down.
+        self._tell_directories(
+            (topic.topic_id, number)
+            for topic in self._controller.image.topics.values()
+            for number in topic.partitions
+        )
         coordinators = self.coordinators = Coordinators(
             settings,
             current_settings=self._dynamic.current,
@@ -384,7 +397,7 @@ class Broker:
     def _inspect_directories(self, metadata_dir: str) -> LogDirsPlan:
         return inspect_log_dirs(
             disk=self._disk,
-            log_dirs=[directory.path for directory in self._logs.directories],
+            log_dirs=usable_directories(self._disk, self._logs.directories, metadata_dir),
             metadata_dir=metadata_dir,
             node_id=self._settings.node_id,
             entropy=self._entropy,
@@ -454,10 +467,12 @@ class Broker:
         self._slice_errors.failed(failed, cause)
 
     def _directory_failed(self, directory: LogDirectory) -> None:
-        self._replicas.log_directory_failed(directory)
-        if self.coordinators is not None:  # a disk may fail while the broker starts
-            self.coordinators.partitions_changed()
         self._failures.failed(directory)
+        if not self._is_hosting:
+            return  # a disk may fail while the broker starts
+        self._replicas.log_directory_failed(directory)
+        if self.coordinators is not None:
+            self.coordinators.partitions_changed()
         if self._logs.cleaner is not None:
             self._logs.cleaner.directory_failed(directory)
 

@@ -7,12 +7,17 @@ the broker stops, and its exit code says that it was no clean stop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
+from barnabas.base.disk import Disk
 from barnabas.base.errors import ApiError
 from barnabas.base.logger import Logger
 from barnabas.metadata.controller import Controller
+from barnabas.metadata.formatting import LogDirsPlan, read_meta_properties
+from barnabas.metadata.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, MetadataImage
+from barnabas.metadata.records import MetadataError
 from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.log_loading import LogManagerError
 from barnabas.storage.log_manager import LogManager
 
 _log = Logger(__name__)
@@ -79,3 +84,49 @@ class DirectoryFailures:
             self._controller().directories_offline(offline)
         except ApiError as error:
             _log.error("the metadata do not say that log directories are offline: %s", error)
+
+
+def usable_directories(disk: Disk, directories: Sequence[LogDirectory], metadata_dir: str) -> list[str]:
+    """Return the directories of log.dirs that can be read at a start; the others go offline.
+
+    Raises:
+        LogManagerError: the metadata log's is not among them.
+    """
+    for directory in directories:
+        try:
+            if directory.online:
+                read_meta_properties(disk, directory.path)
+        except OSError as error:
+            directory.failed(error, f"reading {directory.path}")
+        if directory.path == metadata_dir and directory.failure is not None:
+            raise LogManagerError(
+                f"{metadata_dir}, where the metadata log lies, does not work: {directory.failure}"
+            )
+    return [directory.path for directory in directories if directory.online]
+
+
+def refuse_missing_directory(
+    plan: LogDirsPlan, image: MetadataImage, log_dirs: Sequence[LogDirectory]
+) -> None:
+    """Refuse to take an empty directory for one that holds partitions: its disk is not mounted.
+
+    Raises:
+        MetadataError: names the directory, and what to do.
+    """
+    known = {*plan.log_dirs.directory_ids.values(), DIRECTORY_UNASSIGNED, DIRECTORY_MIGRATING}
+    empty = [path for path in plan.log_dirs.formatted if path != plan.log_dirs.metadata_dir]
+    if not empty or not all(directory.online for directory in log_dirs):
+        return
+    missing = [
+        f"{topic.name}-{partition.partition}"
+        for topic in image.topics.values()
+        for partition in topic.partitions.values()
+        for replica, directory in zip(partition.replicas, partition.directories, strict=True)
+        if replica == plan.node_id and directory not in known
+    ]
+    if missing:
+        raise MetadataError(
+            f"{' and '.join(empty)} is empty, but {len(missing)} partitions, {missing[0]} for one, lie in a "
+            "log directory that is not there: is its disk mounted? If it is lost for good, start without the "
+            "empty directory; these partitions are then offline, and their topics can be deleted"
+        )

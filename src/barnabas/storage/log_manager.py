@@ -340,7 +340,7 @@ class LogManager(PartitionLogs):
                 except OSError as error:
                     directory.failed(error, "stopping")
                     clean = False
-            all_clean = all_clean and clean
+            all_clean = all_clean and clean and directory.online
         self.logs.clear()
         self._unlock()
         self._started = False
