@@ -2,8 +2,8 @@
 
 One worker for writes and syncs that nobody waits for: checkpoints, sealed segments. Readers for what is not
 in memory (F44). Flushers for syncs that producers wait for (flush.messages), which must not queue behind a
-gigabyte of a sealed segment or behind a consumer's read. A housekeeper that unlinks files, which takes as long
-as they are large. All are made when work first comes: most starts need none.
+gigabyte of a sealed segment or behind a consumer's read. A housekeeper that unlinks files, which takes as
+long as they are large. All are made when work first comes: most starts need none.
 """
 
 from __future__ import annotations
