@@ -264,7 +264,10 @@ class LogCleaner:
         assert known.cleaning is None, f"{known.name} is being cleaned"
         seed = int.from_bytes(self._entropy.random_bytes(8), "big")
         try:
-            task = make_task(known, found, self._config, now_ms=self._clock.wall_ms(), hash_seed=seed)
+            task = make_task(
+                known, found, self._config, now_ms=self._clock.wall_ms(), hash_seed=seed,
+                high_watermark=self._manager.retention_high_watermark(key),
+            )  # fmt: skip
         except OSError as error:
             known.directory.failed(error, f"looking at segments of {known.name}")
             return

@@ -14,7 +14,13 @@ from barnabas.storage.transaction_index import AbortedTransaction
 
 
 def make_task(
-    cleaned: Log, found: LogToClean, config: CleanerConfig, *, now_ms: int, hash_seed: int
+    cleaned: Log,
+    found: LogToClean,
+    config: CleanerConfig,
+    *,
+    now_ms: int,
+    hash_seed: int,
+    high_watermark: int | None = None,
 ) -> CleaningTask:
     """Return the task of cleaning a log up to its first uncleanable offset.
 
@@ -22,6 +28,7 @@ def make_task(
         found: what there is to clean; at least one segment.
         now_ms: wall time.
         hash_seed: 64 random bits.
+        high_watermark: see CleaningTask.
 
     Raises:
         OSError: the disk refuses.
@@ -47,6 +54,7 @@ def make_task(
         active_producers=_active_producers(cleaned),
         aborted_beyond=_aborted_beyond(cleaned, sealed[0].base_offset, limit),
         hash_seed=hash_seed,
+        high_watermark=high_watermark,
     )
 
 
