@@ -140,6 +140,29 @@ INCLUDES = "The manual partition assignment includes"
             40,
             "conflict topic config setting min.compaction.lag.ms (10) > max.compaction.lag.ms (5)",
         ),
+        (
+            TopicCreation(name="n", configs={"remote.storage.enable": "true"}),
+            40,
+            "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote "
+            "log storage.",
+        ),
+        (
+            TopicCreation(name="n", configs={"local.retention.ms": "1000"}),
+            40,
+            "local.retention.ms says what stays local of a topic in tiered storage, which is disabled in the "
+            "broker",
+        ),
+        (
+            TopicCreation(name="n", configs={"local.retention.bytes": "0"}),
+            40,
+            "local.retention.bytes says what stays local of a topic in tiered storage, which is disabled in "
+            "the broker",
+        ),
+        (
+            TopicCreation(name="n", configs={"local.retention.ms": "-2", "local.retention.bytes": " -2"}),
+            0,
+            None,
+        ),
     ],
 )
 def test_creation_is_answered_with_kafkas_code_and_words(
