@@ -7,6 +7,7 @@ directory operations whose order matters for a crash. Every write is complete or
 import fcntl
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 
 from barnabas.base.hints import Protocol
 from barnabas.base.page_cache import NOT_SUPPORTED, PageCache
@@ -99,6 +100,9 @@ class Disk(Protocol):
 
     def make_dirs(self, path: str) -> None:
         """Make a directory and its parents; present ones are fine."""
+
+    def make_dir(self, path: str) -> None:
+        """Make a directory whose parent is there; a present one is fine."""
 
     def rename(self, source: str, target: str) -> None:
         """Replace `target` atomically. Durable only after sync_dir."""
@@ -259,6 +263,10 @@ class OsDisk:
 
     def make_dirs(self, path: str) -> None:
         os.makedirs(path, exist_ok=True)
+
+    def make_dir(self, path: str) -> None:
+        with suppress(FileExistsError):
+            os.mkdir(path)
 
     def rename(self, source: str, target: str) -> None:
         os.replace(source, target)

@@ -90,6 +90,10 @@ class OverlayDisk:
             self._made_dirs.add(path)
             path = os.path.dirname(path)
 
+    def make_dir(self, path: str) -> None:
+        """Make a directory, in memory."""
+        self.make_dirs(path)
+
     def rename(self, source: str, target: str) -> None:
         """Replace a file.
 
@@ -143,6 +147,7 @@ class OverlayDisk:
         return content.size_own
 
     def identity(self, path: str) -> tuple[int, int]:
+        """Return what the disk below has there."""
         return self._below.identity(path)
 
     def space(self, path: str) -> tuple[int, int]:

@@ -312,6 +312,11 @@ class MemoryDisk:
                 raise FileExistsError(17, "a file is in the way", path)
             node = below
 
+    def make_dir(self, path: str) -> None:
+        if self._find(path) is None:
+            self.operation("make_dirs", path)
+            self._directory(os.path.dirname(path)).change({os.path.basename(path): _Directory()})
+
     def rename(self, source: str, target: str) -> None:
         self.operation("rename", source)
         node = self._find(source)

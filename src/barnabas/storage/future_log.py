@@ -91,7 +91,7 @@ class FutureLog:
         disk, source = self.directory.disk, self.source
         self.directory.check()
         try:
-            disk.make_dirs(self.path)
+            disk.make_dir(self.path)
             self.clear()
             if source.topic_id is not None:
                 write_topic_id(disk, self.path, source.topic_id)

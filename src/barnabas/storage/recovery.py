@@ -213,7 +213,7 @@ class OpeningLog:
                 names = self._disk.list_dir(self._path)
             self._fresh = names is None
             if names is None:
-                self._disk.make_dirs(self._path)
+                self._disk.make_dir(self._path)
             names = finish_swaps(self._disk, self._path, names or [], self._discard)
             self._producers.found_snapshots(_snapshot_offsets(names))
             self._find_segments(names)
