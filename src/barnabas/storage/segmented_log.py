@@ -295,6 +295,7 @@ class SegmentedLog(LogReader):
         Args:
             path: of a directory with the same files, byte for byte, all of them synced.
         """
+        self.end_cleaning()
         self.is_idle = False
         self.directory = directory
         self._factory.path = path
