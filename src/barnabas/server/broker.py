@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 
 from barnabas.base.clock import Clock, SystemClock
 from barnabas.base.cold_reads import ColdReads
@@ -18,8 +18,6 @@ from barnabas.base.entropy import Entropy, SystemEntropy
 from barnabas.base.errors import ApiError
 from barnabas.base.logger import Logger
 from barnabas.base.region import FileSlice
-from barnabas.base.worker import Worker
-from barnabas.base.worker_pool import WorkerPool
 from barnabas.coordinator.producer_ids import ProducerIds
 from barnabas.handlers.dispatch import Dispatcher
 from barnabas.handlers.fetch_session_cache import FetchSessionCache
@@ -31,9 +29,6 @@ from barnabas.metadata.config_definitions import ConfigError
 from barnabas.metadata.controller import Controller, NodeIdentity
 from barnabas.metadata.formatting import (
     LogDirs,
-    LogDirsPlan,
-    inspect_log_dirs,
-    prepare_log_dirs,
     read_bootstrap_checkpoint,
 )
 from barnabas.metadata.image import ConfigResourceType, Endpoint, MetadataDelta, MetadataImage
@@ -47,22 +42,21 @@ from barnabas.net.tls_config import TlsConfigError
 from barnabas.replica.manager import ReplicaManager
 from barnabas.server import component_configs as configs
 from barnabas.server.coordinators import Coordinators
-from barnabas.server.directory_failures import (
-    DirectoryFailures,
-    refuse_missing_directory,
-    usable_directories,
-)
+from barnabas.server.directory_failures import DirectoryFailures
 from barnabas.server.dynamic_configs import DynamicConfigs
+from barnabas.server.helper_threads import HelperThreads
 from barnabas.server.listeners import ListenerAddress, advertised_address, reach_warning
 from barnabas.server.log_cleaning import LogCleaning
 from barnabas.server.log_moves import LogMoves
 from barnabas.server.settings import Settings
 from barnabas.server.slice_errors import SliceErrors
+from barnabas.server.start_directories import StartDirectories
 from barnabas.storage import directory_check
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_loading import LogManagerError
 from barnabas.storage.log_manager import LogManager
+from barnabas.storage.log_scans import RecoveryProgress
 from barnabas.storage.segment_check import UnsupportedLogError
 from barnabas.timing.timer_wheel import TimerWheel
 
@@ -100,13 +94,14 @@ class Broker:
             limits=configs.connection_limits(settings),
             on_slice_error=self._slice_failed,
         )
-        self._worker = Worker(self._reactor.call_soon_threadsafe)
-        self._readers: WorkerPool | None = None
+        self._threads = HelperThreads(
+            self._reactor.call_soon_threadsafe,
+            read_threads=settings.integer("cold.read.threads"),
+            flush_threads=settings.integer("log.flush.threads"),
+        )
         self._cold_reads = self._make_cold_reads()
         self._reactor.cold_reads = self._cold_reads
-        self._slice_errors = SliceErrors(
-            self._worker.run if self._readers is None else self._readers.run, lambda: self._logs.directories
-        )
+        self._slice_errors = SliceErrors(self._threads.run_reads, lambda: self._logs.directories)
         self._request_log = RequestLog(
             self._reactor.call_at_turn_end,
             path=settings.text("request.log.file"),
@@ -133,9 +128,8 @@ class Broker:
         threads = self._settings.integer("cold.read.threads")
         if threads == 0:
             return None
-        self._readers = WorkerPool(self._reactor.call_soon_threadsafe, threads_max=threads)
         return ColdReads(
-            self._readers.run,
+            self._threads.run_reads,
             clock=self._clock,
             threads=threads,
             ahead_bytes_max=self._settings.integer("cold.read.ahead.bytes"),
@@ -158,11 +152,11 @@ class Broker:
 
     # Start -------------------------------------------------------------------------------------
 
-    def start(self, progress: Callable[[str, int, int], None] | None = None) -> None:
+    def start(self, progress: Callable[[RecoveryProgress], None] | None = None) -> None:
         """Bind, format or load the directories, recover, register.
 
         Args:
-            progress: told (log, bytes checked, bytes in all) while logs are recovered after a crash.
+            progress: called every now and then while logs are checked after a crash.
 
         Raises:
             StartError: nothing is left open.
@@ -192,7 +186,7 @@ class Broker:
             self._listeners[address.name] = listener
             self._bound.append(_bound_address(address, listener))
 
-    def _load(self, progress: Callable[[str, int, int], None] | None) -> None:
+    def _load(self, progress: Callable[[RecoveryProgress], None] | None) -> None:
         settings = self._settings
         log_dirs = [os.path.abspath(path) for path in settings.log_dirs]
         metadata_dir = os.path.abspath(settings.text("metadata.log.dir") or log_dirs[0])
@@ -204,7 +198,10 @@ class Broker:
             config_for=self._log_config,
             config=configs.log_manager_config(settings),
             on_directory_failure=self._directory_failed,
-            run_blocking=self._worker.run,
+            run_blocking=self._threads.run,
+            run_syncs=self._threads.run_syncs,
+            run_housekeeping=self._threads.run_housekeeping,
+            call_at_turn_end=self._reactor.call_at_turn_end,
         )
         self._failures = DirectoryFailures(
             metadata_dir=metadata_dir,
@@ -221,20 +218,21 @@ class Broker:
             self._logs.release()
             raise
 
-    def _start_parts(self, metadata_dir: str, progress: Callable[[str, int, int], None] | None) -> None:
+    def _start_parts(self, metadata_dir: str, progress: Callable[[RecoveryProgress], None] | None) -> None:
         settings = self._settings
         told = self._advertise()
-        plan = self._inspect_directories(metadata_dir)
+        directories = StartDirectories(
+            settings, disk=self._disk, clock=self._clock, entropy=self._entropy, logs=self._logs
+        )
+        plan = directories.inspect(metadata_dir)
         formatted = plan.log_dirs
         self._directory_ids = formatted.directory_ids
         self._controller = self._make_controller(metadata_dir, formatted, told)
         self._log_configs = LogConfigs(self._controller.broker_configs)
         if not plan.is_new:
-            # All of it is read and checked before anything is written: it may be another release's.
             self._controller.load(read_bootstrap_checkpoint(self._disk, metadata_dir))
-            self._check_directories()
-            refuse_missing_directory(plan, self._controller.image, self._logs.directories)
-        self._prepare_directories(plan)
+            directories.check(plan, self._controller.image)
+        directories.prepare(plan)
         self._controller.start()
         directory_check.note_use(self._logs.locks, self._controller.broker_epoch)
         self._logs.start(progress)
@@ -247,7 +245,7 @@ class Broker:
             node_id=settings.node_id,
             directory_ids=self._directory_ids,
             config_for=self._log_config,
-            current_settings=lambda: self._dynamic.current(),
+            current_settings=lambda: self._dynamic.current(),  # noqa: PLW0108 - made below
         )
         self._dynamic = DynamicConfigs(
             settings,
@@ -273,8 +271,9 @@ class Broker:
         self._replicas.partitions.directory_ids = frozenset(formatted.directory_ids.values())
         self._is_hosting = True
         self._replicas.start()
+        self._logs.group_commit.on_released = self._replicas.log_released
         self._logs.retention_high_watermark = self._replicas.partitions.high_watermark
-        self._replicas.partitions.on_opened = self._tell_directories
+        self._replicas.partitions.on_opened = self._moves.tell
         self._dynamic.start()
         self._cleaning = LogCleaning(
             current_settings=self._dynamic.current,
@@ -284,16 +283,11 @@ class Broker:
             clock=self._clock,
             entropy=self._entropy,
             disk=self._disk,
-            run_blocking=self._worker.run,
+            run_blocking=self._threads.run,
         )
         self._cleaning.start()
         self._controller.subscribe(self._metadata_changed)
-        # Somebody may have brought a log to another directory while the broker was down.
-        self._tell_directories(
-            (topic.topic_id, number)
-            for topic in self._controller.image.topics.values()
-            for number in topic.partitions
-        )
+        self._moves.tell_all()
         coordinators = self.coordinators = Coordinators(
             settings,
             current_settings=self._dynamic.current,
@@ -328,6 +322,7 @@ class Broker:
         )
         self._reactor.add_stopping_hook(coordinators.stop)
         self._reactor.add_stopping_hook(self._logs.checkpoints.writes.stop)
+        self._reactor.add_stopping_hook(self._logs.group_commit.stop)
         self._reactor.add_stopping_hook(self._replicas.shutdown)
         self._listen_locally()
         self._schedule_chores()
@@ -394,35 +389,6 @@ class Broker:
             )
         return told
 
-    def _inspect_directories(self, metadata_dir: str) -> LogDirsPlan:
-        return inspect_log_dirs(
-            disk=self._disk,
-            log_dirs=usable_directories(self._disk, self._logs.directories, metadata_dir),
-            metadata_dir=metadata_dir,
-            node_id=self._settings.node_id,
-            entropy=self._entropy,
-        )
-
-    def _check_directories(self) -> None:
-        roots = [directory.path for directory in self._logs.directories if directory.online]
-        directory_check.check_no_twins(self._disk, roots)
-        image = self._controller.image
-        known = image.brokers.get(self._settings.node_id)
-        if not directory_check.used_here_last(self._logs.locks, known.broker_epoch if known else -1):
-            directory_check.check_formats(self._disk, roots)
-            _log.info(
-                "another broker used %s last; taking over %d topics at metadata.version %d",
-                ", ".join(roots), len(image.topics), image.metadata_version,
-            )  # fmt: skip
-
-    def _prepare_directories(self, plan: LogDirsPlan) -> None:
-        prepare_log_dirs(
-            self._disk,
-            plan,
-            controller_endpoint=configs.controller_endpoint(self._settings),
-            now_ms=self._clock.wall_ms(),
-        )
-
     def _metadata_directory(self, path: str) -> LogDirectory:
         for directory in self._logs.directories:
             if directory.path == path:
@@ -439,29 +405,9 @@ class Broker:
         self._replicas.apply_delta(delta, image)
         self._dynamic.changed(delta, self._reactor.call_soon)
         if delta.partitions_changed:
-            self._tell_directories(delta.partitions_changed)
+            self._moves.tell(delta.partitions_changed)
         if self.coordinators is not None:
             self.coordinators.metadata_changed(delta)
-
-    def _tell_directories(self, partitions: Iterable[tuple[bytes, int]]) -> None:
-        if len(self._directory_ids) > 1:
-            which = list(partitions)
-            # Later: a change is perhaps still being told to others, and a log perhaps about to move.
-            self._reactor.call_soon(lambda: self._assign_directories(which))
-
-    def _assign_directories(self, partitions: Iterable[tuple[bytes, int]]) -> None:
-        try:
-            self._controller.assign_directories(dict(self._placed(partitions)))
-        except ApiError as error:
-            _log.error("the metadata do not say where logs lie: %s", error)
-
-    def _placed(self, partitions: Iterable[tuple[bytes, int]]) -> Iterator[tuple[tuple[bytes, int], bytes]]:
-        """Yield where logs lie, as the ids of their directories; partitions without a log are left out."""
-        for topic_id, number in partitions:
-            topic = self._controller.image.topics_by_id.get(topic_id)
-            log = None if topic is None else self._logs.get(topic.name, number)
-            if log is not None:
-                yield (topic_id, number), self._directory_ids[log.directory.path]
 
     def _slice_failed(self, failed: FileSlice, cause: OSError) -> None:
         self._slice_errors.failed(failed, cause)
@@ -525,9 +471,8 @@ class Broker:
         self._request_log.close()
         self._moves.close()
         self._cleaning.close()
-        self._worker.close()
-        if self._readers is not None and self._cold_reads is not None:
-            self._readers.close()
+        self._threads.close()
+        if self._cold_reads is not None:
             self._cold_reads.close()
         try:
             # First, since the controller's last word is that this broker went in good order.

@@ -1,16 +1,17 @@
-"""What a broker gives to the moves of logs between its directories: threads, the metadata's word, the quota.
+"""Where logs lie, as the metadata are told, and what moves of logs need: threads, their word, the quota.
 
 Most brokers never move a log: code and threads are there when first one is to move.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from barnabas.base.clock import Clock
 from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING
+from barnabas.base.logger import Logger
 from barnabas.base.worker_pool import WorkerPool
 from barnabas.metadata.controller import Controller
 from barnabas.net.reactor import Reactor
@@ -24,6 +25,8 @@ from barnabas.storage.log_manager import LogManager
 
 if TYPE_CHECKING:
     from barnabas.storage.future_logs import FutureLogs
+
+_log = Logger(__name__)
 
 QUOTA = "replica.alter.log.dirs.io.max.bytes.per.second"
 THREADS = "num.replica.alter.log.dirs.threads"
@@ -112,6 +115,37 @@ class LogMoves:
     def settle(self) -> None:
         """Go on with what the last run had not finished; call when logs and metadata are loaded."""
         self._logs.settle_future_logs(self._assigned)
+
+    def tell_all(self) -> None:
+        """As `tell`, of all partitions: somebody may have moved a log while the broker was down."""
+        self.tell(
+            (topic.topic_id, number)
+            for topic in self._controller.image.topics.values()
+            for number in topic.partitions
+        )
+
+    def tell(self, partitions: Iterable[tuple[bytes, int]]) -> None:
+        """Have the metadata say where logs lie, if there is more than one directory (KIP-858).
+
+        Args:
+            partitions: (topic id, partition); those without a log are left out.
+        """
+        if len(self._directory_ids) > 1:
+            which = list(partitions)
+            # Later: a change is perhaps still being told to others, and a log perhaps about to move.
+            self._reactor.call_soon(lambda: self._tell(which))
+
+    def _tell(self, partitions: list[tuple[bytes, int]]) -> None:
+        placed = {}
+        for topic_id, number in partitions:
+            topic = self._controller.image.topics_by_id.get(topic_id)
+            log = None if topic is None else self._logs.get(topic.name, number)
+            if log is not None:
+                placed[topic_id, number] = self._directory_ids[log.directory.path]
+        try:
+            self._controller.assign_directories(placed)
+        except ApiError as error:
+            _log.error("the metadata do not say where logs lie: %s", error)
 
     def settings_changed(self, settings: Settings) -> None:
         """Take over a new quota."""
