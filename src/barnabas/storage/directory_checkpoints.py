@@ -21,11 +21,19 @@ CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 
 def read(directory: LogDirectory, name: str) -> dict[TopicPartition, int]:
     """Read a checkpoint; a damaged one counts as absent, which is always safe: more is checked then."""
+    return read_if_there(directory, name) or {}
+
+
+def read_if_there(directory: LogDirectory, name: str) -> dict[TopicPartition, int] | None:
+    """Read a checkpoint; None when there is none, or only a damaged one."""
+    path = f"{directory.path}/{name}"
+    if not directory.disk.exists(path):
+        return None
     try:
-        return checkpoints.read_offsets(directory.disk, f"{directory.path}/{name}")
+        return checkpoints.read_offsets(directory.disk, path)
     except checkpoints.CheckpointError as error:
         log.warning("%s; it is taken for absent", error)
-        return {}
+        return None
 
 
 def recovery_points(directory: LogDirectory, logs: Mapping[TopicPartition, Log]) -> dict[TopicPartition, int]:

@@ -5,7 +5,7 @@ aside, and what is none of ours. A log that cannot be opened is left as it is, a
 `__cluster_metadata-0` belongs to the metadata layer and is passed over.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from barnabas.base.clock import Clock
 from barnabas.base.dataclass import dataclass
@@ -39,6 +39,7 @@ class LogOpening:
         config_for: the effective LogConfig of a topic, by name.
         random_below: draws the segment jitter (Entropy.random_below).
         recovery_threads: that scan segments of one directory.
+        logs_move: there are other directories that a log may just have come from.
     """
 
     config_for: Callable[[str], LogConfig]
@@ -48,6 +49,7 @@ class LogOpening:
     random_below: Callable[[int], int]
     producer_expiration_ms: int
     recovery_threads: int = 1
+    logs_move: bool = False
 
 
 class LoadedDirectory:
@@ -59,6 +61,7 @@ class LoadedDirectory:
         unopened_starts: what the log start checkpoint says of those, None for nothing.
         high_watermarks: what the checkpoint says of the open logs.
         recovery_points_lowered: a log ends before its checkpointed recovery point.
+        recovery_points_unknown: there is no checkpoint of them.
         checkpointed: partitions that a checkpoint names, open or not.
     """
 
@@ -67,6 +70,7 @@ class LoadedDirectory:
         "high_watermarks",
         "logs",
         "recovery_points_lowered",
+        "recovery_points_unknown",
         "unopened",
         "unopened_starts",
     )
@@ -77,6 +81,7 @@ class LoadedDirectory:
         self.unopened_starts: dict[TopicPartition, int | None] = {}
         self.high_watermarks: dict[tuple[str, int], int] = {}
         self.recovery_points_lowered = False
+        self.recovery_points_unknown = False
         self.checkpointed: set[TopicPartition] = set()
 
 
@@ -124,9 +129,12 @@ class DirectoryLoading:
         directory, loaded, opening = self._directory, self.loaded, self._opening
         disk, root = directory.disk, directory.path
         self._clean = directory_checkpoints.take_clean_marker(directory)
-        recovery_points = directory_checkpoints.read(directory, checkpoints.RECOVERY_POINT_FILE)
+        known_points = directory_checkpoints.read_if_there(directory, checkpoints.RECOVERY_POINT_FILE)
+        recovery_points = known_points or {}
+        loaded.recovery_points_unknown = known_points is None
         starts = self._starts = directory_checkpoints.read(directory, checkpoints.LOG_START_OFFSET_FILE)
         high_watermarks = directory_checkpoints.read(directory, checkpoints.HIGH_WATERMARK_FILE)
+        cleaned = directory_checkpoints.read(directory, checkpoints.CLEANER_OFFSET_FILE)
         loaded.checkpointed = {*recovery_points, *starts, *high_watermarks}
         self._high_watermarks = high_watermarks
         topic, config = "", opening.config_for("")
@@ -152,6 +160,7 @@ class DirectoryLoading:
                 random_below=opening.random_below, clean=self._clean, names=names,
                 recovery_point=recovery_point, log_start_offset=starts.get(key, 0),
                 producer_expiration_ms=opening.producer_expiration_ms,
+                gapless_from=self._gapless_from(key, known_points, cleaned),
             )  # fmt: skip
             try:
                 log_opening.prepare()
@@ -163,6 +172,17 @@ class DirectoryLoading:
         requests = [request for _, each, _ in self._openings for request in each.to_scan]
         self._scans = LogScans(requests, opening.recovery_threads, self._progress)
         self._say_what_is_checked(requests)
+
+    def _gapless_from(
+        self,
+        key: TopicPartition,
+        recovery_points: Mapping[TopicPartition, int] | None,
+        cleaned: Mapping[TopicPartition, int],
+    ) -> int | None:
+        """See OpeningLog. Only what is synced is compacted, and a checkpoint says so before it is done."""
+        if recovery_points is None or (self._opening.logs_move and key not in recovery_points):
+            return None
+        return max(recovery_points.get(key, 0), cleaned.get(key, 0))
 
     def _say_what_is_checked(self, requests: Sequence[ScanRequest]) -> None:
         to_check = sum(request.size for request in requests)

@@ -204,7 +204,10 @@ class LogManager(PartitionLogs):
         self.unopened.update(loaded.unopened)
         self.checkpoints.unopened_starts[directory.path] = loaded.unopened_starts
         self.high_watermarks.update(loaded.high_watermarks)
-        if loaded.recovery_points_lowered:
+        if loaded.recovery_points_unknown:
+            # All was checked but for gaps, and of what lies behind a recovery point gaps count as losses.
+            durable_logs.flush_logs(directory, loaded.logs.values(), self._locks.get(directory.path))
+        if loaded.recovery_points_lowered or loaded.recovery_points_unknown:
             # What was cut off is appended anew, unsynced: the next start must not trust it.
             self.checkpoints.write_recovery_points_now(directory)
         self._stale.update(
@@ -227,6 +230,7 @@ class LogManager(PartitionLogs):
             random_below=self._entropy.random_below,
             producer_expiration_ms=self.config.producer_id_expiration_ms,
             recovery_threads=self.config.recovery_threads_per_data_dir,
+            logs_move=len(self.directories) > 1,
         )
 
     @property

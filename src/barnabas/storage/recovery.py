@@ -188,7 +188,7 @@ class OpeningLog:
         self._topic_id = topic_id
         self._stored_topic_id: bytes | None = None
         self._names = names
-        self._gapless_from = gapless_from if "compact" in config.cleanup_policy else 0
+        self._gapless_from = gapless_from if config.compact else 0
         self._fresh = False
         self._segments = Segments()
         self._unflushed: list[LogSegment] = []
@@ -214,6 +214,8 @@ class OpeningLog:
             self._fresh = names is None
             if names is None:
                 self._disk.make_dir(self._path)
+            if self._config.compact and any(name.endswith(LEFT_BY_SWAPS) for name in names or ()):
+                self._gapless_from = None  # perhaps compacted a moment ago, and not checkpointed yet
             names = finish_swaps(self._disk, self._path, names or [], self._discard)
             self._producers.found_snapshots(_snapshot_offsets(names))
             self._find_segments(names)
@@ -360,7 +362,8 @@ class OpeningLog:
         )
 
     def _rebuild_indexes(self, segment: LogSegment) -> None:
-        log.warning("%s: segment %d lacks an index, it is made anew", self.name, segment.base_offset)
+        if segment.size:  # Apache Kafka makes an empty segment's index when it gets its first entry
+            log.warning("%s: segment %d lacks an index, it is made anew", self.name, segment.base_offset)
         try:
             segment.rebuild_indexes()
         except ApiError as error:

@@ -133,7 +133,9 @@ def test_what_is_no_partition_is_left_alone_and_half_deleted_logs_go() -> None:
     manager = machine.start()
     assert not manager.logs
     manager.handle_timer(machine.clock.monotonic_ms())
-    assert machine.disk.list_dir("/a") == [".lock", "__cluster_metadata-0", "lost+found", "x-1.ffff-stray"]
+    assert machine.disk.list_dir("/a") == [
+        ".lock", "__cluster_metadata-0", "lost+found", "recovery-point-offset-checkpoint", "x-1.ffff-stray",
+    ]  # fmt: skip
 
 
 def test_another_topic_id_is_refused() -> None:
@@ -300,3 +302,56 @@ def test_a_recovery_point_that_a_crash_lowered_is_written_before_anything_is_app
     machine.disk.open(path).truncate(SIZE)
     machine.start()
     assert machine.text("/a/recovery-point-offset-checkpoint").endswith("t 0 1\n")
+
+
+def compacted(*directories: str) -> tuple[Machine, LogManager]:
+    """A machine that was killed when its compacted log had lost offset 2 at the end of a segment."""
+    machine = Machine(*directories, cleanup_policy=frozenset(("compact",)))
+    manager = machine.start()
+    machine.log(manager, batches=7)
+    machine.disk.open(f"/a/t-0/{0:020d}.log").truncate(2 * SIZE)
+    manager.release()
+    return machine, manager
+
+
+def end_of(machine: Machine) -> int:
+    manager = machine.start()
+    log = manager.get("t", 0)
+    assert log is not None
+    manager.release()
+    return log.log_end_offset
+
+
+def test_a_compacted_log_ends_before_what_a_power_failure_took() -> None:
+    machine, _ = compacted()
+    assert end_of(machine) == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("recovery-point-offset-checkpoint", b"0\n1\nt 0 4\n"),
+        ("recovery-point-offset-checkpoint", b"damaged"),
+        ("cleaner-offset-checkpoint", b"0\n1\nt 0 3\n"),
+        (f"t-0/{1:020d}.log.deleted", b""),
+    ],
+)
+def test_gaps_stay_where_compaction_may_have_made_them(path: str, content: bytes) -> None:
+    machine, _ = compacted()
+    file = machine.disk.open(f"/a/{path}", create=True)
+    file.truncate(0)
+    file.write_at(0, [content])
+    assert end_of(machine) == 7
+
+
+def test_gaps_stay_in_logs_that_no_checkpoint_knows_and_are_no_losses_later() -> None:
+    machine, _ = compacted()
+    machine.disk.unlink("/a/recovery-point-offset-checkpoint")
+    assert end_of(machine) == 7
+    assert machine.text("/a/recovery-point-offset-checkpoint") == "0\n1\nt 0 7\n"
+    assert end_of(machine) == 7
+
+
+def test_gaps_stay_in_a_log_that_may_have_come_from_another_directory() -> None:
+    machine, _ = compacted("/a", "/b")
+    assert end_of(machine) == 7
