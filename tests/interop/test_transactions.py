@@ -224,8 +224,8 @@ def _check(bootstrap: str, committed: Topic, count: int, *, aborted: int) -> Non
         assert records == [(b"", str(value).encode()) for value in range(number, count, PARTITIONS)]
     everything = Topic(bootstrap, "target", "read_uncommitted")
     deadline = time.monotonic() + DEADLINE_S
-    while everything.read().total() < count + aborted:
+    # A copier that was killed tells nobody what it had aborted: there may be more than was counted.
+    while not (everything.read() >= expected and everything.values.total() >= count + aborted):
         assert time.monotonic() < deadline, everything.values.total()
     everything.close()
     assert aborted
-    assert expected <= everything.values
