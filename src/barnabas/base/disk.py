@@ -45,7 +45,7 @@ class DiskFile(Protocol):
     def is_cached(self, position: int, length: int) -> bool:
         """Tell whether a range within the file could be read without waiting for the disk.
 
-        True where that cannot be found out. Beyond the end of the file: False.
+        True where that cannot be found out. Beyond the end of the file: False. For the loop's thread only.
         """
 
     def bring_in(self, position: int, length: int) -> int:

@@ -297,10 +297,12 @@ def _refill(file: DiskFile | None, size: int, view: memoryview, position: int) -
     wanted = min(len(view), size - position)
     if file is None or wanted <= 0:
         return 0
-    ahead = min(_AHEAD_BYTES, size - position)
-    if ahead > len(view) and not file.is_cached(position + wanted - 1, 1):
-        file.bring_in(position, ahead)
-    return file.read_into(position, view[:wanted])
+    piece = view[:wanted]
+    got = file.try_read_into(position, piece)  # `is_cached` is not for several threads
+    if got is None:
+        file.bring_in(position, min(_AHEAD_BYTES, size - position))
+        got = file.read_into(position, piece)
+    return got
 
 
 def _why_no_batch(base: int, delta: int, next_offset: int, last_max: int) -> str:
