@@ -57,11 +57,15 @@ class FlushedBroker(Broker):
         self.syncs = Syncs()
         self.group_commit = GroupCommit(self.logs.logs, self.syncs.run, self.soon.append, DurationHistogram())
         self.group_commit.on_released = self.manager.log_released
-        self.create(TOPIC, TOPIC_ID, partitions, **placement)
-        for log in self.logs.logs.values():
-            log.flushes = self.group_commit
+        if partitions:
+            self.create(TOPIC, TOPIC_ID, partitions, **placement)
         self.synced: list[str] = []
         self.logs.disk.on_operation = self._note
+
+    def create(self, topic: str, topic_id: bytes, partitions: int, **placement: Any) -> None:
+        super().create(topic, topic_id, partitions, **placement)
+        for log in self.logs.logs.values():
+            log.flushes = self.group_commit
 
     def _note(self, what: str, path: str) -> None:
         if what == "sync":
