@@ -114,7 +114,7 @@ def dump_log(*files: Path, deep: bool = True, index_sanity: bool = False, extra:
     done = run_tool(DUMP_LOG, *arguments)
     said = _FALSE_GAP.sub("", done.stdout + done.stderr)
     bad = [line for line in said.splitlines() if any(word in line for word in COMPLAINTS)]
-    assert not bad, "kafka-dump-log complains:\n" + "\n".join(bad)
+    assert not bad, "kafka-dump-log complains:\n" + "\n".join(bad) + done.stderr[-2000:] + done.stdout[-500:]
     assert done.returncode == 0, f"kafka-dump-log failed:\n{said[-3000:]}"
     return done.stdout
 

@@ -1,0 +1,1 @@
+"""What the round trip between two brokers writes, reads back and compares."""
