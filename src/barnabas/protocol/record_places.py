@@ -58,12 +58,15 @@ class _Shape(NamedTuple):
     has_value: bool
 
 
-def iter_record_places(section: bytes, records_count: int, *, is_dense: bool) -> Iterator[RecordPlaces]:
+def iter_record_places(
+    section: bytes, records_count: int, *, is_dense: bool, wants_keys: bool = True
+) -> Iterator[RecordPlaces]:
     """Yield what there is to know of all records that fill `section`, in portions.
 
     Args:
         section: the uncompressed records.
         is_dense: the offset deltas are 0, 1, 2, ... as a producer sends them, and need not be read.
+        wants_keys: False leaves them None in runs of records, where they would cost most.
     Raises:
         DecodeError: malformed, cut, or bytes left over.
     """
@@ -78,7 +81,9 @@ def iter_record_places(section: bytes, records_count: int, *, is_dense: bool) ->
         try:
             places: RecordPlaces | None = None
             if index >= next_try:
-                places = _read_run(section, position, end, index, portion_max, is_dense=is_dense)
+                places = _read_run(
+                    section, position, end, index, portion_max, is_dense=is_dense, wants_keys=wants_keys
+                )
                 backoff = 1 if places is not None else min(backoff * 2, _BACKOFF_MAX)
                 next_try = index + backoff if places is None else index + len(places.keys)
             if places is None:
@@ -181,7 +186,7 @@ def _read_shape(data: bytes, start: int, end: int) -> _Shape:
 
 
 def _read_run(
-    data: bytes, position: int, end: int, index: int, portion_max: int, *, is_dense: bool
+    data: bytes, position: int, end: int, index: int, portion_max: int, *, is_dense: bool, wants_keys: bool
 ) -> RecordPlaces | None:
     """Read records of one shape from `position`; None when too few have it."""
     shape = _read_shape(data, position, end)
@@ -211,7 +216,7 @@ def _read_run(
         index,
         range(position, stop + 1, stride),
         range(index, index + length) if is_dense else _offset_deltas(data, position, stop, shape),
-        _keys(data, position, length, shape),
+        _keys(data, position, length, shape) if wants_keys else [None] * length,
         [] if shape.has_value else list(range(length)),
     )
 

@@ -28,6 +28,7 @@ from barnabas.storage.compaction.cleaned_segment import WrittenBatch
 from barnabas.storage.compaction.offset_map import OffsetMap
 from barnabas.storage.compaction.task import NO_DATA_OFFSET, ActiveProducer, CleaningStatistics
 from barnabas.storage.compaction.transactions import CleanedTransactions
+from barnabas.storage.compaction.verdicts import Verdicts
 from barnabas.storage.transaction_index import AbortedTransaction
 
 
@@ -46,6 +47,7 @@ class BatchFilter:
         self,
         *,
         offset_map: OffsetMap,
+        verdicts: Verdicts,
         transactions: CleanedTransactions,
         active_producers: Iterable[ActiveProducer],
         high_watermark: int,
@@ -54,6 +56,7 @@ class BatchFilter:
         statistics: CleaningStatistics,
     ) -> None:
         self._map = offset_map
+        self._verdicts = verdicts
         self._transactions = transactions
         self._producers = {producer.producer_id: producer for producer in active_producers}
         self._high_watermark = high_watermark
@@ -101,14 +104,17 @@ class BatchFilter:
     # Records -----------------------------------------------------------------------------------
 
     def _filter_data(self, batch: bytes, header: BatchHeader) -> WrittenBatch | None:
-        statistics = self._statistics
         count = header.records_count
-        statistics.records_read += count
-        section = records_of(batch, header)
+        self._statistics.records_read += count
+        is_dense = count == header.last_offset_delta + 1
         horizon_ms = header.delete_horizon_ms
+        if is_dense and horizon_ms is None and header.last_offset <= self._map.latest_offset:
+            verdicts = self._verdicts.of_batch(header.base_offset, count)
+            if verdicts is not None:
+                return self._filter_by_verdicts(batch, header, verdicts)
+        section = records_of(batch, header)
         tombstones_stay = horizon_ms is None or self._now_ms < horizon_ms
         kept = Kept()
-        is_dense = count == header.last_offset_delta + 1
         for places in iter_record_places(section, count, is_dense=is_dense):
             self._choose(places, header.base_offset, kept, tombstones_stay=tombstones_stay)
         if kept.count == 0:
@@ -117,6 +123,26 @@ class BatchFilter:
         if kept.count == count and not sets_horizon:
             return self._unchanged(batch, header)
         return self._rewritten(section, header, kept, self._horizon_ms if sets_horizon else horizon_ms)
+
+    def _filter_by_verdicts(
+        self, batch: bytes, header: BatchHeader, verdicts: bytearray
+    ) -> WrittenBatch | None:
+        """Do the same for a batch that was seen when the map was built, without asking for its keys again."""
+        count = header.records_count
+        keyless = verdicts.count(Verdicts.KEYLESS)
+        self._statistics.invalid_records += keyless
+        going = verdicts.count(Verdicts.GOES) + keyless
+        has_tombstone = Verdicts.TOMBSTONE in verdicts
+        if going == 0 and not has_tombstone:
+            return self._unchanged(batch, header)
+        if going == count:
+            return self._without_records(batch, header)
+        section = records_of(batch, header)
+        kept = Kept()
+        kept.has_tombstone = has_tombstone
+        for places in iter_record_places(section, count, is_dense=True, wants_keys=False):
+            kept.add_by_verdicts(places, verdicts)
+        return self._rewritten(section, header, kept, self._horizon_ms if has_tombstone else None)
 
     def _choose(self, places: RecordPlaces, base_offset: int, kept: Kept, *, tombstones_stay: bool) -> None:
         """Add those of some neighbouring records that stay to `kept`."""

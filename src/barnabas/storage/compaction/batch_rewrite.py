@@ -25,8 +25,11 @@ from barnabas.protocol.record_batch import (
 from barnabas.protocol.record_places import RecordPlaces
 from barnabas.protocol.records import wrap_int64
 from barnabas.protocol.varint import decode_varlong, encode_varint
+from barnabas.storage.compaction.verdicts import Verdicts
 
 _INT64_MAX = 2**63 - 1
+
+_STAYS = bytes(verdict in (Verdicts.STAYS, Verdicts.TOMBSTONE) for verdict in range(0x100))
 
 
 class Kept:
@@ -48,7 +51,7 @@ class Kept:
         """Keep neighbouring records, all of them."""
         starts = places.starts
         self._portions.append((starts[:-1], starts[1:]))
-        self.count += len(places.keys)
+        self.count += len(starts) - 1
         self.has_tombstone = self.has_tombstone or bool(places.valueless)
 
     def add_chosen(self, places: RecordPlaces, stays: Sequence[bool]) -> None:
@@ -57,6 +60,14 @@ class Kept:
         self._portions.append((starts, list(chosen_of(places.starts[1:], stays))))
         self.count += len(starts)
         self.has_tombstone = self.has_tombstone or any(stays[number] for number in places.valueless)
+
+    def add_by_verdicts(self, places: RecordPlaces, verdicts: bytearray) -> None:
+        """Keep those that stay by the verdicts on their batch."""
+        starts, first = places.starts, places.index
+        stays = verdicts[first : first + len(starts) - 1].translate(_STAYS)
+        chosen = list(chosen_of(starts[:-1], stays))
+        self._portions.append((chosen, list(chosen_of(starts[1:], stays))))
+        self.count += len(chosen)
 
     def spans(self) -> Iterator[tuple[int, int]]:
         """Yield where each record begins and ends."""
@@ -118,7 +129,7 @@ def _with_new_deltas(
     append_time = header.max_timestamp if header.attributes & TIMESTAMP_TYPE_BIT else None
     base = delete_horizon_ms
     max_timestamp = NO_TIMESTAMP
-    encoded: dict[int, bytes] = {}  # a batch's timestamps are few, or close together
+    heads: dict[tuple[int, int], bytes] = {}  # a batch's timestamps are close together, its lengths alike
     parts: list[bytes] = []
     for position, end in kept.spans():
         while section[position] >= 0x80:
@@ -137,10 +148,12 @@ def _with_new_deltas(
             base = timestamp
         if timestamp > max_timestamp:  # noqa: PLR1730 - max() is a call
             max_timestamp = timestamp
-        shifted = encoded.get(timestamp)
-        if shifted is None:
+        key = timestamp, end - position
+        head = heads.get(key)
+        if head is None:
             # Attributes have no meaning yet and are written as 0.
-            shifted = encoded[timestamp] = b"\0" + encode_varint(wrap_int64(timestamp - base))
-        parts += (encode_varint(len(shifted) + end - position), shifted, section[position:end])
+            shifted = b"\0" + encode_varint(wrap_int64(timestamp - base))
+            head = heads[key] = encode_varint(len(shifted) + end - position) + shifted
+        parts += (head, section[position:end])
     assert base is not None, "no record stays"
     return parts, base, max_timestamp if append_time is None else append_time

@@ -36,6 +36,7 @@ from barnabas.storage.compaction.task import (
 )
 from barnabas.storage.compaction.throttle import Throttle
 from barnabas.storage.compaction.transactions import CleanedTransactions
+from barnabas.storage.compaction.verdicts import Verdicts
 from barnabas.storage.segment import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -125,11 +126,12 @@ class InProcessCleaning:
         started_us = self._clock.monotonic_us()
         remove_cleaned_files(self._disk, task.path)
         aborted = self._aborted_transactions()
-        offset_map = self._build_map(aborted)
+        offset_map, verdicts = self._build_map(aborted)
         statistics.map_elapsed_ms = (self._clock.monotonic_us() - started_us) // 1000
         cleaned_to_offset = offset_map.latest_offset + 1
         batch_filter = BatchFilter(
             offset_map=offset_map,
+            verdicts=verdicts,
             transactions=CleanedTransactions(aborted),
             active_producers=task.active_producers,
             high_watermark=task.first_uncleanable_offset
@@ -173,15 +175,14 @@ class InProcessCleaning:
 
     # The offset map ----------------------------------------------------------------------------
 
-    def _build_map(self, aborted: Sequence[AbortedTransaction]) -> OffsetMap:
+    def _build_map(self, aborted: Sequence[AbortedTransaction]) -> tuple[OffsetMap, Verdicts]:
         """Read the dirty range as far as the map holds it."""
         task, statistics = self._task, self._statistics
         first_dirty = task.first_dirty_offset
+        offsets_count = max(task.first_uncleanable_offset - first_dirty, 1)
+        verdicts = Verdicts(first_dirty, offsets_count)
         offset_map = OffsetMap(
-            task.dedupe_buffer_bytes,
-            task.dedupe_load_factor,
-            max(task.first_uncleanable_offset - first_dirty, 1),
-            task.hash_seed,
+            task.dedupe_buffer_bytes, task.dedupe_load_factor, verdicts, offsets_count, task.hash_seed
         )
         # What ended before the dirty range must not be taken for ongoing in it.
         transactions = CleanedTransactions(
@@ -197,7 +198,7 @@ class InProcessCleaning:
             )
             offset_map.note_read_to(behind - 1)
         statistics.map_entries, statistics.map_entries_max = offset_map.entries, offset_map.entries_max
-        return offset_map
+        return offset_map, verdicts
 
     def _map_segment(
         self, segment: SegmentToClean, offset_map: OffsetMap, transactions: CleanedTransactions
@@ -298,12 +299,13 @@ def _map_batch(batch: bytes, header: BatchHeader, offset_map: OffsetMap, first_d
             offsets = range(first, first + len(places.keys))
         else:
             offsets = [base_offset + delta for delta in places.offset_deltas]
-        keys = places.keys
+        keys, valueless = places.keys, places.valueless
         clean = 0
         if base_offset < first_dirty:
             clean = sum(offset < first_dirty for offset in offsets)
             keys, offsets = keys[clean:], offsets[clean:]
-        taken = offset_map.put_all(keys, offsets)
+            valueless = [number - clean for number in valueless if number >= clean]
+        taken = offset_map.put_all(keys, offsets, valueless)
         if taken < len(keys):
             return places.index + clean + taken
     return count

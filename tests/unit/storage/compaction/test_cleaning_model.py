@@ -159,6 +159,9 @@ def test_a_cleaned_log_is_what_the_model_says(seed: int) -> None:
         ]
         assert_records(log.records(), expected)
         check_structure(log, before)
+        for header, records in log.batches(log.bases[:-1]):
+            has_tombstone = not header.is_control and any(record.value is None for record in records)
+            assert header.base_offset >= upper or not has_tombstone or header.delete_horizon_ms is not None
         first_dirty = cleaned_to
         now_ms += random.choice((0, DELETE_RETENTION_MS, 10 * DELETE_RETENTION_MS))
 

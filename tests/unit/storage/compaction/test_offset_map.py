@@ -7,13 +7,14 @@ import pytest
 
 from barnabas.storage.compaction import offset_map as module
 from barnabas.storage.compaction.offset_map import ENTRY_BYTES, NO_OFFSET, OffsetMap
+from barnabas.storage.compaction.verdicts import Verdicts
 
 
 @pytest.mark.parametrize("load_factor", [0.5, 0.9, 1.0])
 def test_it_knows_the_last_offset_of_every_key(load_factor: float) -> None:
     random = Random(1)
     keys = [b"%d" % random.randrange(3000) for _ in range(10_000)]
-    found = OffsetMap(ENTRY_BYTES * 4000, load_factor, 10_000, seed=5)
+    found = OffsetMap(ENTRY_BYTES * 4000, load_factor, Verdicts(0, 10_000), 10_000, seed=5)
     expected: dict[bytes, int] = {}
     taken = 0
     while taken < len(keys):
@@ -31,7 +32,7 @@ def test_it_knows_the_last_offset_of_every_key(load_factor: float) -> None:
 
 
 def test_the_next_key_after_the_last_place_ends_it_even_when_it_is_known() -> None:
-    found = OffsetMap(ENTRY_BYTES * 2, 1.0, 100)
+    found = OffsetMap(ENTRY_BYTES * 2, 1.0, Verdicts(0, 100), 100)
     assert found.put_all([b"a", None, b"b", None, b"a", b"c"], range(6)) == 4
     assert (found.entries, found.entries_max, found.latest_offset) == (2, 2, 2)
     assert found.put_all([b"a"], [9]) == 0
@@ -39,7 +40,7 @@ def test_the_next_key_after_the_last_place_ends_it_even_when_it_is_known() -> No
 
 
 def test_what_was_read_counts_even_without_keys() -> None:
-    found = OffsetMap(ENTRY_BYTES * 2, 1.0, 100)
+    found = OffsetMap(ENTRY_BYTES * 2, 1.0, Verdicts(0, 100), 100)
     assert found.put_all([None, None], [5, 6]) == 2
     assert found.latest_offset == NO_OFFSET
     found.note_read_to(7)
@@ -49,19 +50,19 @@ def test_what_was_read_counts_even_without_keys() -> None:
 
 def test_as_many_keys_as_in_apache_kafka() -> None:
     # log.cleaner.dedupe.buffer.size and log.cleaner.io.buffer.load.factor as they are by default.
-    assert OffsetMap(134_217_728, 0.9, 100).entries_max == 5_033_164
+    assert OffsetMap(134_217_728, 0.9, Verdicts(0, 100), 100).entries_max == 5_033_164
 
 
 @pytest.mark.parametrize(("memory_bytes", "load_factor"), [(23, 1.0), (ENTRY_BYTES, 0.9), (240, 1.5)])
 def test_a_map_without_room_for_a_key_is_refused(memory_bytes: int, load_factor: float) -> None:
     with pytest.raises(ValueError, match="holds no key"):
-        OffsetMap(memory_bytes, load_factor, 10)
+        OffsetMap(memory_bytes, load_factor, Verdicts(0, 10), 10)
 
 
 def test_memory_is_bounded_by_the_setting_and_by_what_is_expected() -> None:
-    full = OffsetMap(ENTRY_BYTES * 100_000, 0.9, 1 << 40)
+    full = OffsetMap(ENTRY_BYTES * 100_000, 0.9, Verdicts(0, 0), 1 << 40)
     assert full.memory_bytes <= ENTRY_BYTES * 100_000 * 1.01
-    assert OffsetMap(1 << 30, 0.9, 1000).memory_bytes < ENTRY_BYTES * 1200
+    assert OffsetMap(1 << 30, 0.9, Verdicts(0, 0), 1000).memory_bytes < ENTRY_BYTES * 1200
 
 
 def test_keys_that_look_alike_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,8 +73,9 @@ def test_keys_that_look_alike_are_told_apart(monkeypatch: pytest.MonkeyPatch) ->
         return hashes[key][:16]
 
     monkeypatch.setattr(module, "xxh3_128_digest", digest)
-    found = OffsetMap(ENTRY_BYTES * 15, 1.0, 15)
+    found = OffsetMap(ENTRY_BYTES * 15, 1.0, Verdicts(0, 15), 15)
     assert found.put_all([b"a", b"b", b"c"], [1, 2, 3]) == 3
+    assert found.entries == 3
     straddling: Sequence[bytes] = [b"1" * 8 + b"1" * 8, b"1" * 4 + b"2" * 12, b"2" * 16]
     monkeypatch.setattr(module, "xxh3_128_digest", lambda key, seed: key)
     assert found.offsets_of(straddling) == [1, NO_OFFSET, 3]
