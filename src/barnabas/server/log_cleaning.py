@@ -86,10 +86,12 @@ class LogCleaning:
             self._cleaner.stop()
 
     def close(self) -> None:
-        """Wait for the threads of cleanings that were ended; when the loop runs no more."""
+        """Wait for the threads of cleanings that were ended; when the loop and other threads run no more."""
         self.stop()
         if self._threads is not None:
             self._threads.close()
+        if self._cleaner is not None:
+            self._cleaner.abandon()
 
     def _look_later(self, delay_ms: int) -> None:
         self._reactor.call_later(max(1, delay_ms), self._look)

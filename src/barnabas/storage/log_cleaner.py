@@ -8,8 +8,9 @@ its own (`compaction/`), and leaves new segments beside the old ones. The loop s
 Whoever cuts, moves or deletes a log need not know of this: the log tells its claim (`CleaningClaim`), and the
 cleaning ends. A log whose cleaning says that it is damaged is left alone from then on; others go on.
 
-Only what is synced is cleaned: a start that checks a log behind its recovery point then never meets gaps that
-it could take for losses. A sealed segment is synced within a second, so this makes no log wait.
+A log is synced to its end before it is cleaned. A record that supersedes another, or ends its transaction, is
+then not lost when the other is gone; and a start that checks a log behind its recovery point meets no gaps
+that it could take for losses.
 
 Rejected: Apache Kafka's thread that loops for ever. Everything it looks at and changes would need locks here.
 """
@@ -48,9 +49,6 @@ LOGS_PER_PIECE: Final = 64
 
 LOGS_PASSED_PER_PIECE: Final = 5_000
 """Logs that are not compacted and passed over in one turn."""
-
-FLUSH_WAIT_MS: Final = 1_000
-"""Until a log that was not synced yet is looked at again."""
 
 REPORT_INTERVAL_MS: Final = 60_000
 """How often the progress of cleanings is told in the log."""
@@ -145,6 +143,13 @@ class LogCleaner:
         run = self.running.get(key)
         if run is not None and run.log.cleaning is run:
             run.log.end_cleaning()
+
+    def abandon(self) -> None:
+        """Let go of the files of syncs that will not come back: the thread that ran them has ended."""
+        for run in self.running.values():
+            if run.flush is not None:
+                run.flush.release()
+                run.flush = None
 
     def directory_failed(self, directory: LogDirectory) -> None:
         """End the cleanings of a directory that is offline."""
@@ -243,11 +248,12 @@ class LogCleaner:
                 break
             if self._manager.logs.get(key) is not known or not known.directory.online:
                 continue
-            if key in self._manager.moving:
-                continue
-            if known.recovery_point < found.first_uncleanable_offset:
-                wait_ms = min(wait_ms, FLUSH_WAIT_MS)
-            elif self.trouble.may_try(key):
+            if (
+                key in self._manager.moving
+                or known.segments.active.base_offset < found.first_uncleanable_offset
+            ):
+                continue  # it changed while others were looked at
+            if self.trouble.may_try(key):
                 self._clean(key, known, found)
         self._candidates = []
         wait_ms = min(wait_ms, self.trouble.next_try_in_ms(wait_ms))
@@ -261,23 +267,55 @@ class LogCleaner:
     # Cleaning ------------------------------------------------------------------------------------
 
     def _clean(self, key: TopicPartition, known: Log, found: LogToClean) -> None:
+        """Take hold of a log, and have it synced first."""
         assert known.cleaning is None, f"{known.name} is being cleaned"
+        run = CleaningRun(key, known, found, self._clock.monotonic_ms())
+        self.running[key] = known.cleaning = run
+        try:
+            run.flush = known.begin_flush()
+        except ApiError as error:
+            log.error("%s", error)
+            self._over(run)
+            return
+        if run.flush is None:
+            self._begin(run)
+        else:
+            self._run_blocking(run.flush.run, partial(self._is_flushed, run))
+
+    def _is_flushed(self, run: CleaningRun, error: OSError | None) -> None:
+        work, run.flush = run.flush, None
+        if work is None:
+            return  # `abandon` was quicker
+        try:
+            run.log.finish_flush(work, error)
+        except ApiError as failure:
+            log.error("%s", failure)
+            run.is_ended = True
+        if run.is_ended or run.log.recovery_point < run.found.first_uncleanable_offset:
+            self._over(run)
+        else:
+            self._begin(run)
+
+    def _begin(self, run: CleaningRun) -> None:
+        """Give a log that is synced to a cleaning."""
+        known, found = run.log, run.found
         seed = int.from_bytes(self._entropy.random_bytes(8), "big")
         try:
             task = make_task(
                 known, found, self._config, now_ms=self._clock.wall_ms(), hash_seed=seed,
-                high_watermark=self._manager.retention_high_watermark(key),
+                high_watermark=self._manager.retention_high_watermark(run.key),
             )  # fmt: skip
         except OSError as error:
             known.directory.failed(error, f"looking at segments of {known.name}")
+            self._over(run)
             return
         except ValueError as error:
-            self.trouble.mark_uncleanable(key, str(error))
+            self.trouble.mark_uncleanable(run.key, str(error))
+            self._over(run)
             return
         # How much is synced is on the disk before anything is swapped in: both go through one queue.
         self._manager.checkpoints.write_recovery_points()
-        run = CleaningRun(key, known, found, task, self._make_cleaning(task), self._clock.monotonic_ms())
-        self.running[key] = known.cleaning = run
+        run.cleaning = self._make_cleaning(task)
         log.info(
             "cleaning %s: %d of %d bytes, from offset %d to %d, are dirty",
             known.name, found.cleanable_bytes, task.size_bytes, found.first_dirty_offset,

@@ -25,12 +25,12 @@ class RunningCleaning:
     @classmethod
     def of(cls, run: CleaningRun, now_ms: int) -> RunningCleaning:
         """Look at a run; `now_ms` is monotonic."""
-        progress = run.cleaning.progress
+        done, expected = (0, run.found.total_bytes) if run.cleaning is None else run.cleaning.progress
         return cls(
             name=run.log.name,
             elapsed_ms=now_ms - run.began_ms,
-            bytes_done=progress.bytes_done,
-            bytes_expected=progress.bytes_expected,
+            bytes_done=done,
+            bytes_expected=expected,
         )
 
     @property

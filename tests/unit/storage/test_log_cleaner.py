@@ -22,7 +22,7 @@ from barnabas.storage.compaction.task import (
     FailureKind,
 )
 from barnabas.storage.log import Log
-from barnabas.storage.log_cleaner import FLUSH_WAIT_MS, LogCleaner
+from barnabas.storage.log_cleaner import LogCleaner
 from barnabas.storage.log_cleaner_config import CleanerConfig
 from barnabas.storage.log_cleaner_trouble import RETRY_DELAYS_MS
 from barnabas.storage.log_config import LogConfig
@@ -274,16 +274,36 @@ def test_a_truncation_makes_dirty_what_comes_next() -> None:
     assert machine.manager.checkpoints.cleaner_offsets[key] <= 20
 
 
-def test_only_what_is_synced_is_cleaned() -> None:
+def test_a_log_is_synced_to_its_end_before_it_is_cleaned() -> None:
+    """What supersedes a record, or ends its transaction, may not be lost when the record is gone."""
     machine = Machine()
     log = machine.log("t")
     machine.append(log, 40)
     assert log.recovery_point == 0
     machine.start()
     assert machine.tasks == []
-    log.flush()
-    machine.sleep(FLUSH_WAIT_MS)
+    sync, done = machine.syncs.pop()
+    machine.append(log, 1)
+    sync()
+    done(None)
     assert machine.cleaned_topics == ["t"]
+    assert log.recovery_point >= machine.tasks[0].first_uncleanable_offset
+
+
+def test_a_sync_before_a_cleaning_may_fail_or_come_too_late() -> None:
+    machine = Machine(directories=("/a", "/b"))
+    log, other = machine.log("t"), machine.log("u")
+    for one in (log, other):
+        machine.append(one, 40)
+    machine.start()
+    for one, error in ((log, None), (other, OSError(errno.EIO, "input/output error"))):
+        _, done = machine.syncs.pop()
+        if error is None:
+            one.truncate_to(0)
+        done(error)
+        machine.turn()
+    assert machine.tasks == []
+    assert [directory.path for directory in machine.offline] == [other.directory.path]
 
 
 def test_nothing_is_cleaned_of_a_partition_that_is_not_hosted() -> None:
