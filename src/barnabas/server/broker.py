@@ -17,7 +17,6 @@ from barnabas.base.disk import Disk, OsDisk
 from barnabas.base.entropy import Entropy, SystemEntropy
 from barnabas.base.errors import ApiError
 from barnabas.base.logger import Logger
-from barnabas.base.region import FileSlice
 from barnabas.coordinator.producer_ids import ProducerIds
 from barnabas.handlers.dispatch import Dispatcher
 from barnabas.handlers.fetch_session_cache import FetchSessionCache
@@ -92,7 +91,7 @@ class Broker:
             clock=self._clock,
             timers=self._wheel,
             limits=configs.connection_limits(settings),
-            on_slice_error=self._slice_failed,
+            on_slice_error=lambda failed, cause: self._slice_errors.failed(failed, cause),  # noqa: PLW0108
         )
         self._threads = HelperThreads(
             self._reactor.call_soon_threadsafe,
@@ -236,6 +235,12 @@ class Broker:
         self._controller.start()
         directory_check.note_use(self._logs.locks, self._controller.broker_epoch)
         self._logs.start(progress)
+        self._host(formatted)
+        self._serve(formatted, told)
+
+    def _host(self, formatted: LogDirs) -> None:
+        """Bring logs and metadata together: moves, partitions, dynamic configs, compaction."""
+        settings = self._settings
         self._moves = LogMoves(
             self._logs,
             clock=self._clock,
@@ -288,6 +293,10 @@ class Broker:
         self._cleaning.start()
         self._controller.subscribe(self._metadata_changed)
         self._moves.tell_all()
+
+    def _serve(self, formatted: LogDirs, told: dict[str, Endpoint]) -> None:
+        """Make what requests are answered with, and what is done between them."""
+        settings = self._settings
         coordinators = self.coordinators = Coordinators(
             settings,
             current_settings=self._dynamic.current,
@@ -320,10 +329,9 @@ class Broker:
             make_groups=coordinators.make_groups,
             make_transactions=coordinators.make_transactions,
         )
-        self._reactor.add_stopping_hook(coordinators.stop)
-        self._reactor.add_stopping_hook(self._logs.checkpoints.writes.stop)
-        self._reactor.add_stopping_hook(self._logs.group_commit.stop)
-        self._reactor.add_stopping_hook(self._replicas.shutdown)
+        writes, commits = self._logs.checkpoints.writes, self._logs.group_commit
+        for stop in (coordinators.stop, writes.stop, commits.stop, self._replicas.shutdown):
+            self._reactor.add_stopping_hook(stop)
         self._listen_locally()
         self._schedule_chores()
         coordinators.load_soon()
@@ -409,9 +417,6 @@ class Broker:
         if self.coordinators is not None:
             self.coordinators.metadata_changed(delta)
 
-    def _slice_failed(self, failed: FileSlice, cause: OSError) -> None:
-        self._slice_errors.failed(failed, cause)
-
     def _directory_failed(self, directory: LogDirectory) -> None:
         self._failures.failed(directory)
         if not self._is_hosting:
@@ -470,8 +475,8 @@ class Broker:
     def _shut_down(self) -> bool:
         self._request_log.close()
         self._moves.close()
-        self._cleaning.close()
         self._threads.close()
+        self._cleaning.close()
         if self._cold_reads is not None:
             self._cold_reads.close()
         try:

@@ -281,25 +281,6 @@ def test_a_failed_directory_hides_nothing_of_the_others(peer, services):
     assert bad.topics == []
 
 
-def test_replicas_stay_where_they_are(peer, services):
-    log = services.replicas.partitions.get("alpha", 0).log
-    other = next(path for path in DIRECTORIES if path != log.directory.path)
-
-    def ask(path, partition=0, topic="alpha"):
-        part = m.AlterReplicaLogDirsRequestAlterReplicaLogDirTopic(name=topic, partitions=[partition])
-        one = m.AlterReplicaLogDirsRequestAlterReplicaLogDir(path=path, topics=[part])
-        return peer.send(m.AlterReplicaLogDirsRequest(dirs=[one]), 2).results[0].partitions[0].error_code
-
-    assert ask(log.directory.path) == 0
-    assert ask(log.directory.path + "/") == 0
-    assert ask(other) == ErrorCode.REPLICA_NOT_AVAILABLE
-    assert ask("/elsewhere") == ErrorCode.LOG_DIR_NOT_FOUND
-    assert ask("logs/a") == ErrorCode.LOG_DIR_NOT_FOUND
-    assert ask(other, partition=9) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    services.logs.directories[DIRECTORIES.index(other)].failed(OSError(5, "broken"), "testing")
-    assert ask(other) == ErrorCode.KAFKA_STORAGE_ERROR
-
-
 # Topics page by page ---------------------------------------------------------------------------------
 
 
