@@ -202,6 +202,7 @@ def _question(
         base_offset=segment.base_offset,
         fetch_offset=request.fetch_offset,
         offset_limit=log.log_end_offset if higher is None else higher.base_offset,
+        may_skip=log.config.compact,
         # Of the segment; where its beginning is of no known epoch, nothing can be said.
         epochs=tuple([entry for entry in epochs if entry.epoch >= known]) if known >= 0 else (),
     )

@@ -21,6 +21,9 @@ from barnabas.protocol.record_batch import (
     TRANSACTIONAL_BIT,
 )
 
+RELATIVE_OFFSET_MAX = 2**31 - 1
+"""How far above a segment's base offset its batches may reach."""
+
 _SMALL_BATCH_BYTES = 2048
 _WINDOW_BYTES = 4096
 
@@ -164,6 +167,24 @@ def read_heads(file: DiskFile, start: int, end: int) -> Iterator[BatchHead]:
         yield head
         position += head.size
         window_bytes = _WINDOW_BYTES if head.size <= _SMALL_BATCH_BYTES else HEADER_BYTES
+
+
+def read_heads_in_order(file: DiskFile, end: int, base_offset: int) -> Iterator[BatchHead]:
+    """Yield the headers of a segment's batches; offsets that an index could not hold are damage.
+
+    Args:
+        base_offset: of the segment.
+
+    Raises:
+        ApiError: CORRUPT_MESSAGE.
+    """
+    due = base_offset
+    for head in read_heads(file, 0, end):
+        if head.base_offset < due or head.last_offset - base_offset > RELATIVE_OFFSET_MAX:
+            what = f"offsets {head.base_offset} to {head.last_offset} behind {due - 1}"
+            raise corrupt(file, head.position, what)
+        yield head
+        due = head.last_offset + 1
 
 
 def parse_head(buffer: bytes | bytearray | memoryview, at: int, position: int) -> BatchHead | None:

@@ -247,7 +247,8 @@ class OpeningLog:
                 self._producers, self._segments, start, end, self._factory.clock.wall_ms(),
                 clean=self._clean and not self._fresh,
             )  # fmt: skip
-        return self._result(start, end)
+            return self._result(start, end)
+        raise AssertionError("an error was told")
 
     @contextmanager
     def _told(self) -> Iterator[None]:

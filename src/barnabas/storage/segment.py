@@ -29,7 +29,7 @@ TRANSACTION_INDEX_SUFFIX = ".txnindex"
 DELETED_SUFFIX = ".deleted"
 SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 
-RELATIVE_OFFSET_MAX = 2**31 - 1
+RELATIVE_OFFSET_MAX = batch_scan.RELATIVE_OFFSET_MAX
 
 _NOTHING_RECENT = 2**63 - 1
 RECENT_BATCHES_MAX = 128
@@ -201,7 +201,7 @@ class LogSegment:
         self._start_indexes()
         next_offset = self.base_offset
         try:
-            for head in batch_scan.read_heads(self.leased.file, 0, self.size):
+            for head in batch_scan.read_heads_in_order(self.leased.file, self.size, self.base_offset):
                 self.note_batch(head.position, head.size, head.last_offset, head.max_timestamp)
                 next_offset = head.last_offset + 1
         except ApiError:

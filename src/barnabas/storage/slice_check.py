@@ -53,6 +53,7 @@ class SliceQuestion:
         base_offset: of the segment.
         fetch_offset: what is asked for.
         offset_limit: no offset of the segment reaches it: base offset of the next segment, or the log's end.
+        may_skip: whether offsets may be missing: the topic is compacted.
         epochs: the leader epochs from the one of `fetch_offset` on; empty when the log knows none.
     """
 
@@ -63,6 +64,7 @@ class SliceQuestion:
     base_offset: int
     fetch_offset: int
     offset_limit: int
+    may_skip: bool = True
     epochs: Sequence[EpochEntry] = ()
 
 
@@ -86,12 +88,13 @@ class CheckedSlice:
 class _Order:
     """The batches so far, as far as the next one's place depends on them."""
 
-    __slots__ = ("contiguous", "damage", "limit", "next_offset", "start")
+    __slots__ = ("anchored", "contiguous", "damage", "limit", "next_offset", "start")
 
     def __init__(self, next_offset: int, contiguous: bool, limit: int) -> None:
         self.next_offset = next_offset  # the least the next batch may begin with
         self.contiguous = contiguous  # the last batch follows its predecessor without a gap
         self.limit = limit
+        self.anchored = True  # what comes before the slice is known
         self.start = (
             _NOWHERE  # where the last batch of the slice begins; with damage, where the good ones end
         )
@@ -148,7 +151,9 @@ def _batches_before(file: DiskFile, question: SliceQuestion) -> tuple[_Order, bo
         behind = _NOWHERE
     if behind != question.position or (head is None and question.position != 0):
         # Nothing sound leads here: the slice's own batches have to speak for themselves.
-        return _Order(question.base_offset, False, question.offset_limit), False
+        order = _Order(question.base_offset, False, question.offset_limit)
+        order.anchored = False
+        return order, False
     if head is None:
         return order, False
     if order.next_offset <= question.fetch_offset and not _is_sound(file, head.position, head.size):
@@ -184,7 +189,8 @@ def _is_sound(file: DiskFile, position: int, size: int) -> bool:
     batch = memoryview(file.read_at(position, size))
     if len(batch) != size:
         return False
-    return crc32c(batch[ATTRIBUTES_POSITION:], 0) == _unpack_head(batch, 0)[4]
+    stored: int = _unpack_head(batch, 0)[4]
+    return crc32c(batch[ATTRIBUTES_POSITION:], 0) == stored
 
 
 class _Walk:
@@ -220,8 +226,8 @@ class _Walk:
                     return
                 self._carried = b""
                 self._begin(header)
-                if order.damage is not None:
-                    return
+                if self._left == 0:
+                    continue
             take = min(self._left, got - at)
             self._crc = crc32c(data[at : at + take], self._crc)
             at += take
@@ -284,6 +290,7 @@ class _Walk:
             what = f"the batch at byte {position} has leader epoch {epoch}, not that of its offset {base}"
         if what is not None:
             order.damage, order.start = what, start
+            self._left = 0
             return
         order.contiguous = base == order.next_offset
         order.next_offset = base + delta + 1
@@ -302,10 +309,15 @@ class _Walk:
 
 def _check_behind(file: DiskFile, question: SliceQuestion, order: _Order, good_end: int) -> int:
     """Compare the slice's last whole batch with the one behind it; return where the good ones end."""
-    if order.start == _NOWHERE or order.contiguous or good_end + HEADER_BYTES > question.segment_size:
+    if order.start == _NOWHERE or order.contiguous:
         return good_end
     if order.start >= good_end:
         return good_end  # the last header belongs to a batch that the slice cuts, and was compared with it
+    if good_end == question.segment_size and order.anchored and not question.may_skip:
+        order.damage = f"the batch at byte {order.start} does not follow the one before, and none follows it"
+        return order.start
+    if good_end + HEADER_BYTES > question.segment_size:
+        return good_end
     header = file.read_at(good_end, HEADER_BYTES)
     if len(header) < HEADER_BYTES:
         return good_end

@@ -6,8 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from barnabas.base.dataclass import dataclass, field
 from barnabas.base.disk import Disk, DiskFile
 from barnabas.cli.doctor.cluster import Cluster
+from barnabas.cli.doctor.epochs import is_as_written
 from barnabas.cli.doctor.findings import Finding, Fix, Loss, PartitionReport, Severity
+from barnabas.cli.doctor.metadata_files import check_snapshot
 from barnabas.cli.doctor.partition import METADATA_TOPIC, PartitionQuestion
+from barnabas.metadata.formatting import BOOTSTRAP_CHECKPOINT
 from barnabas.storage import checkpoints
 from barnabas.storage.checkpoints import CheckpointError, TopicPartition
 from barnabas.storage.directory_checkpoints import CLEAN_SHUTDOWN_FILE
@@ -53,10 +56,17 @@ def look_at_root(disk: Disk, root: str) -> RootReport:
     report.clean = disk.exists(marker)
     if report.clean:
         _check_marker(disk, marker, report)
+    bootstrap = f"{root}/{BOOTSTRAP_CHECKPOINT}"
+    if disk.exists(bootstrap):
+        report.findings += check_snapshot(disk, bootstrap, is_newest=True)
     for name in OFFSET_FILES:
         path = f"{root}/{name}"
         try:
-            report.offsets[name] = checkpoints.read_offsets(disk, path)
+            offsets = checkpoints.read_offsets(disk, path)
+            lines = [f"{key.topic} {key.partition} {offset}" for key, offset in offsets.items()]
+            if disk.exists(path) and disk.size(path) and not is_as_written(disk, path, lines):
+                raise CheckpointError("it is not as a broker writes it")
+            report.offsets[name] = offsets
         except CheckpointError as error:
             cause = f"is damaged, and taken for absent: {error}"
             report.findings.append(_finding("checkpoint", path, cause, Fix.REBUILD))

@@ -12,7 +12,7 @@ from struct import Struct
 from barnabas.base.dataclass import dataclass, field
 from barnabas.base.disk import Disk
 from barnabas.cli.doctor.findings import Finding, Fix, PartitionReport, Patch, Severity
-from barnabas.storage.checkpoints import CheckpointError, read_lines
+from barnabas.storage.checkpoints import CheckpointError, content_of, read_lines
 
 _EPOCH = Struct(">i")
 _EPOCH_POSITION = 12
@@ -116,6 +116,9 @@ def check_epoch_file(
     try:
         lines = read_lines(disk, path) or []
         entries = [_entry(line) for line in lines]
+        written = [f"{epoch} {start}" for epoch, start in entries]
+        if disk.size(path) and not is_as_written(disk, path, written):
+            raise CheckpointError("it is not as a broker writes it")
     except (CheckpointError, ValueError) as error:
         return None, _finding(path, f"is damaged: {error}")
     for before, after in pairwise(entries):
@@ -139,6 +142,15 @@ def check_epoch_file(
             if first_seen <= start != report.log_end_offset:
                 return entries, _finding(path, f"leader epoch {epoch} at offset {start} has no batches")
     return entries, None
+
+
+def is_as_written(disk: Disk, path: str, lines: Sequence[str]) -> bool:
+    """Whether a checkpoint with these lines is byte for byte what a broker writes."""
+    file = disk.open_readonly(path)
+    try:
+        return file.read_at(0, file.size()) == content_of(lines)
+    finally:
+        file.close()
 
 
 def _entry(line: str) -> tuple[int, int]:

@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from barnabas.base.dataclass import dataclass, field
 from barnabas.base.disk import Disk
 from barnabas.base.errors import DecodeError
+from barnabas.base.uuids import uuid_text
 from barnabas.cli.doctor.batches import GoodBatch, SegmentPlace, SegmentScan
 from barnabas.cli.doctor.epochs import EpochRuns, check_epoch_file
 from barnabas.cli.doctor.findings import Finding, Fix, Loss, PartitionReport, Severity
 from barnabas.cli.doctor.indexes import OffsetIndexCheck, TimeIndexCheck, TransactionIndexCheck
+from barnabas.cli.doctor.metadata_files import check_metadata_files
 from barnabas.cli.doctor.producers import ProducerTracker
 from barnabas.cli.dump.decoded_records import decoder_for
 from barnabas.protocol.record_batch import parse_records
@@ -84,6 +86,9 @@ def examine_partition(disk: Disk, question: PartitionQuestion) -> PartitionRepor
     files = _sort_out(disk, question, report)
     _Examination(disk, question, report, files).run()
     _check_topic_id(disk, question, report, files)
+    if question.topic == METADATA_TOPIC:
+        last_epoch = report.epochs[-1][0] if report.epochs else -1
+        report.add_all(check_metadata_files(disk, question.path, last_epoch))
     return report
 
 
@@ -134,6 +139,8 @@ def _check_topic_id(disk: Disk, question: PartitionQuestion, report: PartitionRe
         report.topic_id = read_topic_id(disk, question.path)
     except PartitionMetadataError as error:
         wrong = str(error)
+    if wrong is None and report.topic_id is not None and not _is_as_written(disk, path, report.topic_id):
+        wrong = "is not as a broker writes it: Apache Kafka would not load the log"
     if wrong is None and report.topic_id is None and question.topic != METADATA_TOPIC:
         wrong = "is empty" if PARTITION_METADATA_FILE in files.names else "is missing"
         if not report.batches:
@@ -146,6 +153,15 @@ def _check_topic_id(disk: Disk, question: PartitionQuestion, report: PartitionRe
         report.add(
             Finding(severity=Severity.START, kind="partition-metadata", file=path, cause=wrong, fix=fix)
         )
+
+
+def _is_as_written(disk: Disk, path: str, topic_id: bytes) -> bool:
+    file = disk.open_readonly(path)
+    try:
+        lines = file.read_at(0, 1024).decode("utf-8", "replace").splitlines()
+    finally:
+        file.close()
+    return lines == ["version: 0", f"topic_id: {uuid_text(topic_id)}"]
 
 
 class _Examination:
