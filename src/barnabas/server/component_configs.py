@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barnabas.base.hints import Final
+from barnabas.base.hints import TYPE_CHECKING, Final
 from barnabas.handlers.services import HandlerSettings
 from barnabas.metadata.broker_config_checks import connections_per_ip
 from barnabas.metadata.image import Endpoint
@@ -13,6 +13,9 @@ from barnabas.server.listeners import ListenerAddress
 from barnabas.server.settings import Settings
 from barnabas.server.tls_settings import listener_tls, own_or_shared
 from barnabas.storage.log_manager_config import LogManagerConfig
+
+if TYPE_CHECKING:
+    from barnabas.replica.fetch_verifier import FetchVerifier
 
 _CONTROLLER_PORT: Final = 9093
 
@@ -29,7 +32,7 @@ def listener_config(settings: Settings, address: ListenerAddress) -> ListenerCon
         name=address.name,
         host=address.host,
         port=address.port,
-        fetch_mode=FetchMode(own_or_shared(settings, address.name, "fetch.mode")),
+        fetch_mode=_fetch_mode(settings, address.name),
         socket_request_max_bytes=settings.integer("socket.request.max.bytes"),
         socket_send_buffer_bytes=settings.integer("socket.send.buffer.bytes"),
         socket_receive_buffer_bytes=settings.integer("socket.receive.buffer.bytes"),
@@ -39,6 +42,13 @@ def listener_config(settings: Settings, address: ListenerAddress) -> ListenerCon
         tls=listener_tls(settings, address),
         tls_read_bytes=tls_read_bytes,
     )
+
+
+def _fetch_mode(settings: Settings, listener: str) -> FetchMode:
+    """Return how fetched bytes are sent. What is checked has to be read; the page cache sends unseen."""
+    if settings.boolean("fetch.verify.crc"):
+        return FetchMode.HEAP
+    return FetchMode(own_or_shared(settings, listener, "fetch.mode"))
 
 
 def listener_connections_max(settings: Settings, listener: str) -> int:
@@ -67,6 +77,15 @@ def connection_limits(settings: Settings) -> ConnectionLimits:
         * max(1, settings.integer("quota.window.num") - 1)
         * settings.integer("quota.window.size.seconds"),
     )
+
+
+def fetch_verifier(settings: Settings) -> FetchVerifier | None:
+    """Return what checks fetches before they are answered; None unless it is switched on."""
+    if not settings.boolean("fetch.verify.crc"):
+        return None
+    from barnabas.replica.fetch_verifier import FetchVerifier  # noqa: PLC0415 - most brokers need none
+
+    return FetchVerifier()
 
 
 def log_manager_config(settings: Settings) -> LogManagerConfig:
