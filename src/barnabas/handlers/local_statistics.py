@@ -43,7 +43,11 @@ PARTITION_COLUMNS: Final = (
     "fetches",
     "produces",
     "failed_produces",
+    "has_late_transaction",
 )
+
+LATE_TRANSACTION_MS: Final = 300_000
+"""By how much more than the longest timeout a late transaction has been without a write, as in Kafka."""
 
 PARTITIONS_PER_PIECE: Final = 100
 """Partitions of one turn of the loop: about half a millisecond."""
@@ -67,32 +71,38 @@ def statistics(local: LocalServices, arguments: Mapping[str, Any]) -> Iterator[b
     yield from transaction_statistics(services)
     yield b',"partition_columns":' + _json(PARTITION_COLUMNS) + b',"partitions":['
     if arguments.get("partitions", True):
-        yield from _partition_rows(iter(list(services.replicas.partitions)))
+        longest_ms = services.settings.transaction_max_timeout_ms + LATE_TRANSACTION_MS
+        late_before_ms = services.clock.wall_ms() - longest_ms
+        yield from _partition_rows(iter(list(services.replicas.partitions)), late_before_ms)
     yield b"]}"
 
 
 def _overall(local: LocalServices) -> dict[str, object]:
     services = local.services
     controller = services.controller
+    replicas = services.replicas
     return {
         "version": __version__,
         "pid": os.getpid(),
         "cluster_id": services.cluster_id,
         "node_id": services.node_id,
         "now_us": services.clock.monotonic_us(),
-    replicas = services.replicas
         "requests": _plain(local.dispatcher.statistics()),
         "request_log": _plain(services.request_log.statistics()),
         "reactor": _plain(local.reactor.statistics()),
         "timers": _plain(local.timers.statistics()),
         "cold_reads": None if local.cold_reads is None else _plain(local.cold_reads.statistics()),
+        "fetch_verification": _plain(replicas.verifier.statistics) if replicas.verifier else None,
         "retired_traffic": _plain(services.replicas.partitions.retired_traffic),
         "waiting": _plain(services.replicas.waiting_statistics()),
         "fetch_sessions": _plain(services.fetch_sessions.statistics()),
         "logs": _plain(services.logs.statistics()),
         "log_cleaner": None if services.logs.cleaner is None else services.logs.cleaner.statistics().figures(),
+        "flushes": {
+            "times": _plain(services.logs.flush_times.statistics()),
+            "group_commit": _plain(services.logs.group_commit.statistics()),
+        },
         "log_directories": [[directory.path, directory.online] for directory in services.logs.directories],
-        "fetch_verification": _plain(replicas.verifier.statistics) if replicas.verifier else None,
         "metadata_log": _plain(controller.log.statistics()),
         "brokers": {
             "active": sum(not broker.fenced for broker in services.image.brokers.values()),
@@ -122,20 +132,21 @@ def _count_image(image: MetadataImage) -> Generator[bytes, None, dict[str, int]]
     }
 
 
-def _partition_rows(partitions: Iterator[Partition]) -> Iterator[bytes]:
+def _partition_rows(partitions: Iterator[Partition], late_before_ms: int) -> Iterator[bytes]:
     separator = b""
     while True:
-        rows = [_row(partition) for partition in islice(partitions, PARTITIONS_PER_PIECE)]
+        rows = [_row(partition, late_before_ms) for partition in islice(partitions, PARTITIONS_PER_PIECE)]
         if not rows:
             return
         yield separator + _json([row for row in rows if row is not None])[1:-1]
         separator = b","
 
 
-def _row(partition: Partition) -> list[object] | None:
+def _row(partition: Partition, late_before_ms: int) -> list[object] | None:
     if partition.state in (PartitionState.DELETED, PartitionState.REMOVED):
         return None
     log, traffic = partition.log, partition.traffic
+    wrote_ms = log.producers.oldest_open_timestamp()
     figures = log.statistics()
     return [
         partition.topic,
@@ -156,6 +167,7 @@ def _row(partition: Partition) -> list[object] | None:
         partition.fetches,
         traffic.produces,
         traffic.failed_produces,
+        wrote_ms is not None and wrote_ms < late_before_ms,
     ]
 
 

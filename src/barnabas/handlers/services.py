@@ -34,6 +34,7 @@ class HandlerSettings:
     consumer_groups_enable: bool = True
     """Whether group.coordinator.rebalance.protocols names the consumer protocol."""
     transaction_partition_verification_enable: bool = True
+    transaction_max_timeout_ms: int = 900_000
 
 
 @dataclass(slots=True, kw_only=True)

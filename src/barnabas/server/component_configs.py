@@ -99,6 +99,9 @@ def log_manager_config(settings: Settings) -> LogManagerConfig:
         retention_check_interval_ms=settings.integer("log.retention.check.interval.ms"),
         producer_id_expiration_ms=settings.integer("producer.id.expiration.ms"),
         producer_id_expiration_check_interval_ms=settings.integer("producer.id.expiration.check.interval.ms"),
+        recovery_threads_per_data_dir=settings.integer("num.recovery.threads.per.data.dir"),
+        initial_task_delay_ms=settings.integer("log.initial.task.delay.ms"),
+        trusts_future_timestamps=settings.text("log.retention.future.timestamps") == "keep",
     )
 
 
@@ -127,6 +130,7 @@ def handler_settings(settings: Settings) -> HandlerSettings:
         transaction_partition_verification_enable=settings.boolean(
             "transaction.partition.verification.enable"
         ),
+        transaction_max_timeout_ms=settings.integer("transaction.max.timeout.ms"),
     )
 
 

@@ -153,6 +153,12 @@ _ROWS: Final = (
         f"{_REPLICA}UnderMinIsrPartitionCount",
     ),
     MetricInfo(
+        "kafka_server_replicamanager_partitionswithlatetransactionscount",
+        "gauge",
+        "Partitions held up by a transaction that should have been ended long ago.",
+        f"{_REPLICA}PartitionsWithLateTransactionsCount",
+    ),
+    MetricInfo(
         "kafka_server_replicamanager_atminisrpartitioncount",
         "gauge",
         "Led partitions with just as many.",
@@ -234,6 +240,12 @@ _ROWS: Final = (
     MetricInfo("kafka_log_log_logstartoffset", "gauge", "First offset of a log.", f"{_LOG}LogStartOffset"),
     MetricInfo("kafka_log_log_logendoffset", "gauge", "Offset behind the last.", f"{_LOG}LogEndOffset"),
     MetricInfo("kafka_log_log_numlogsegments", "gauge", "Segments of a log.", f"{_LOG}NumLogSegments"),
+    MetricInfo(
+        "kafka_log_logflushstats_logflushrateandtimems",
+        "summary",
+        "Time a sync of a log takes. Quantiles of the last five minutes.",
+        "kafka.log:type=LogFlushStats,name=LogFlushRateAndTimeMs",
+    ),
     MetricInfo(
         "kafka_log_logmanager_offlinelogdirectorycount",
         "gauge",
@@ -382,6 +394,15 @@ _ROWS: Final = (
     MetricInfo("barnabas_cold_read_failures", "counter", "Reads that the disk refused."),
     MetricInfo("barnabas_cold_read_bytes", "counter", "Bytes read for an answer that waited."),
     MetricInfo("barnabas_cold_read_ahead_bytes", "counter", "Bytes read ahead of a sequential reader."),
+    MetricInfo("barnabas_fetch_verify_bytes", "counter", "Bytes checked before they were served."),
+    MetricInfo("barnabas_fetch_verify_helper_bytes", "counter", "Of these, checked by a helper thread."),
+    MetricInfo("barnabas_fetch_verify_damaged", "counter", "Damaged places that fetches met, each once."),
+    MetricInfo("barnabas_fetch_verify_refused", "counter", "Partitions answered CORRUPT_MESSAGE for it."),
+    MetricInfo("barnabas_group_commit_appends", "counter", "Appends that waited for a sync (flush.messages)."),
+    MetricInfo("barnabas_group_commit_rounds", "counter", "Times that syncs were begun for them."),
+    MetricInfo("barnabas_group_commit_syncs", "counter", "Logs synced for them; several appends share one."),
+    MetricInfo("barnabas_group_commit_files", "counter", "Files and directories synced for them."),
+    MetricInfo("barnabas_group_commit_waiting", "gauge", "Logs being synced for them, or about to be."),
     MetricInfo("barnabas_log_high_watermark", "gauge", "Offset up to which consumers read."),
     MetricInfo("barnabas_logs", "gauge", "Figures of the log manager: logs, open files, deletions."),
     MetricInfo("barnabas_metadata_log", "gauge", "Figures of the metadata log."),
@@ -393,12 +414,3 @@ _ROWS: Final = (
 )
 
 METRICS: Final = {info.name: info for info in _ROWS}
-    MetricInfo("barnabas_fetch_verify_bytes", "counter", "Bytes checked before they were served."),
-    MetricInfo("barnabas_fetch_verify_helper_bytes", "counter", "Of these, checked by a helper thread."),
-    MetricInfo("barnabas_fetch_verify_damaged", "counter", "Damaged places that fetches met, each once."),
-    MetricInfo("barnabas_fetch_verify_refused", "counter", "Partitions answered CORRUPT_MESSAGE for it."),
-    MetricInfo("barnabas_group_commit_appends", "counter", "Appends that waited for a sync (flush.messages)."),
-    MetricInfo("barnabas_group_commit_rounds", "counter", "Times that syncs were begun for them."),
-    MetricInfo("barnabas_group_commit_syncs", "counter", "Logs synced for them; several appends share one."),
-    MetricInfo("barnabas_group_commit_files", "counter", "Files and directories synced for them."),
-    MetricInfo("barnabas_group_commit_waiting", "gauge", "Logs being synced for them, or about to be."),

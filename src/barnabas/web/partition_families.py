@@ -83,6 +83,10 @@ def _replication(
         ("underreplicatedpartitions", sum(under)),
         ("underminisrpartitioncount", sum(under_min)),
         ("atminisrpartitioncount", sum(at_min)),
+        (
+            "partitionswithlatetransactionscount",
+            sum(bool(row[columns["has_late_transaction"]]) for row in rows),
+        ),
     ):
         made = _family(f"kafka_server_replicamanager_{name}")
         made.add_sample(made.name, {}, value)
