@@ -2,9 +2,9 @@
 
 A directory with a few partitions is made once for each size of batches; then both check copies of it in
 turns, with no recovery point, from the page cache: `python -m benchmarks.recovery --kafka`. Ours is the time
-of LogManager.start in a process of its own; Apache Kafka's what it says in "Loaded N logs in M ms", run
-with the flags of kafka-server-start.sh. The ratio of each round is what to look at: the machine's speed is not
-its own.
+of LogManager.start in a process of its own; Apache Kafka's what it says in "Loaded N logs in M ms",
+run with the flags of kafka-server-start.sh. The ratio of each round is what to look at: the machine's speed
+is not its own.
 """
 
 import argparse

@@ -313,6 +313,21 @@ class OsDisk:
         return file
 
 
+def rewrite(file: DiskFile, content: bytes) -> None:
+    """Give an open file this content, not synced; one that has it is left alone.
+
+    Never by cutting it to nothing first: ext4 takes that for somebody who wants the new content on the disk
+    at once, and a start that follows a crash does it for each of ten thousand logs.
+    """
+    size = file.size()
+    if size == len(content) and file.read_at(0, size) == content:
+        return
+    if content:
+        file.write_at(0, [content])
+    if size > len(content):
+        file.truncate(len(content))
+
+
 class FileReplacements:
     """Small files that are replaced together, so that all of them share their syncs.
 

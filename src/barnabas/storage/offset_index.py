@@ -11,7 +11,7 @@ import sys
 from array import array
 from bisect import bisect_left, bisect_right
 
-from barnabas.base.disk import Disk, DiskFile
+from barnabas.base.disk import Disk, DiskFile, rewrite
 from barnabas.protocol.record_batch import HEADER_BYTES
 from barnabas.storage.batch_scan import parse_head
 
@@ -155,8 +155,8 @@ class OffsetIndex:
         file = disk.open(path, create=True)
         try:
             if self._written < 0:
-                file.truncate(0)
-            if words:
+                rewrite(file, words.tobytes())
+            elif words:
                 file.write_at(first * ENTRY_BYTES, [words.tobytes()])
         finally:
             file.close()

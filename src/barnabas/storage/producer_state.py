@@ -10,7 +10,7 @@ takes a producer with an open transaction.
 from collections.abc import Iterable
 from contextlib import suppress
 
-from barnabas.base.disk import Buffer, Disk
+from barnabas.base.disk import Buffer, Disk, rewrite
 from barnabas.base.enums import Enum
 from barnabas.base.errors import ApiError, DecodeError, ErrorCode
 from barnabas.base.logger import Logger
@@ -365,12 +365,11 @@ class ProducerStates:
             return
         file = self._disk.open(self.path(self.map_end_offset), create=True)
         try:
-            file.truncate(0)
             # Ordered, so that one state is one content however it came about.
             content = producer_snapshot.encode(
                 [self._producers[pid].snapshot() for pid in sorted(self._producers)]
             )
-            file.write_at(0, [content])
+            rewrite(file, content)
         finally:
             file.close()
         self._snapshots.add(self.map_end_offset)

@@ -195,6 +195,7 @@ class OpeningLog:
         self._indexless: list[LogSegment] = []
         self._epochs = LeaderEpochs(f"{path}/{LEADER_EPOCH_FILE}")
         self._producers = ProducerStates(self._disk, path, producer_expiration_ms)
+        self._scanned_end: int | None = None  # where the log ends, once its last segment was scanned
         self._truncated_bytes = 0
         self._checked_bytes = 0
 
@@ -339,6 +340,7 @@ class OpeningLog:
             checked = scan(request)
             apply_scan(segment, checked, self._epochs, self._producers)
             self._checked_bytes += checked.valid_bytes
+            self._scanned_end = checked.next_offset
             self._producers.take_snapshot()
             if checked.damage is not None:
                 self._cut(segment, checked, checked.damage)
@@ -410,21 +412,22 @@ class OpeningLog:
 
     def _settle_ends(self) -> tuple[int, int]:
         """Make sure that there is an active segment; return the log's start and end."""
-        self._drop_segments_below(self._checkpointed_start)
+        if len(self._segments):
+            end = self._scanned_end if self._scanned_end is not None else self._segments.active.next_offset()
+            self._drop_segments_below(self._checkpointed_start, end)
         if not len(self._segments):
-            self._segments.add(self._factory.new(self._checkpointed_start, self._config))
-        active = self._segments.active
-        end = active.next_offset()
-        active.remember_from(end)
+            end = self._checkpointed_start
+            self._segments.add(self._factory.new(end, self._config))
+        self._segments.active.remember_from(end)
         start = max(self._checkpointed_start, self._segments.first.base_offset)
         self._epochs.truncate_from_end(end)
         if start:
             self._epochs.truncate_from_start(start)
         return start, end
 
-    def _drop_segments_below(self, log_start_offset: int) -> None:
+    def _drop_segments_below(self, log_start_offset: int, end: int) -> None:
         """When the log ends before its checkpointed start, nothing of it may be read: start over there."""
-        if len(self._segments) and self._segments.active.next_offset() < log_start_offset:
+        if end < log_start_offset:
             log.warning("%s ends before its start %d; it starts over there", self.name, log_start_offset)
             for segment in list(self._segments):
                 self._drop(segment)

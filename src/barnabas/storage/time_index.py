@@ -9,7 +9,7 @@ import sys
 from array import array
 from bisect import bisect_left, bisect_right
 
-from barnabas.base.disk import Disk
+from barnabas.base.disk import Disk, rewrite
 
 ENTRY_BYTES = 12
 NO_TIMESTAMP = -1
@@ -131,8 +131,8 @@ class TimeIndex:
         file = disk.open(path, create=True)
         try:
             if self._written < 0:
-                file.truncate(0)
-            if words:
+                rewrite(file, words.tobytes())
+            elif words:
                 file.write_at(first * ENTRY_BYTES, [words.tobytes()])
         finally:
             file.close()

@@ -7,7 +7,7 @@ file is made with the first entry and written when the segment rolls, flushes or
 
 from struct import Struct
 
-from barnabas.base.disk import Disk
+from barnabas.base.disk import Disk, rewrite
 from barnabas.base.named_tuple import NamedTuple
 
 ENTRY = Struct(">hqqqq")
@@ -115,8 +115,8 @@ class TransactionIndex:
             file = disk.open(path, create=True)
             try:
                 if self._written < 0:
-                    file.truncate(0)
-                if content:
+                    rewrite(file, content)
+                elif content:
                     file.write_at(first * ENTRY.size, [content])
             finally:
                 file.close()
