@@ -81,6 +81,7 @@ def _overall(local: LocalServices) -> dict[str, object]:
     services = local.services
     controller = services.controller
     replicas = services.replicas
+    cleaner = services.logs.cleaner
     return {
         "version": __version__,
         "pid": os.getpid(),
@@ -97,7 +98,7 @@ def _overall(local: LocalServices) -> dict[str, object]:
         "waiting": _plain(services.replicas.waiting_statistics()),
         "fetch_sessions": _plain(services.fetch_sessions.statistics()),
         "logs": _plain(services.logs.statistics()),
-        "log_cleaner": None if services.logs.cleaner is None else services.logs.cleaner.statistics().figures(),
+        "log_cleaner": None if cleaner is None else cleaner.statistics().figures(),
         "flushes": {
             "times": _plain(services.logs.flush_times.statistics()),
             "group_commit": _plain(services.logs.group_commit.statistics()),

@@ -398,7 +398,7 @@ _ROWS: Final = (
     MetricInfo("barnabas_fetch_verify_helper_bytes", "counter", "Of these, checked by a helper thread."),
     MetricInfo("barnabas_fetch_verify_damaged", "counter", "Damaged places that fetches met, each once."),
     MetricInfo("barnabas_fetch_verify_refused", "counter", "Partitions answered CORRUPT_MESSAGE for it."),
-    MetricInfo("barnabas_group_commit_appends", "counter", "Appends that waited for a sync (flush.messages)."),
+    MetricInfo("barnabas_group_commit_appends", "counter", "Appends that waited for flush.messages."),
     MetricInfo("barnabas_group_commit_rounds", "counter", "Times that syncs were begun for them."),
     MetricInfo("barnabas_group_commit_syncs", "counter", "Logs synced for them; several appends share one."),
     MetricInfo("barnabas_group_commit_files", "counter", "Files and directories synced for them."),
