@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs and DescribeLogDirs; moves themselves are tested with storage, and in a running broker."""
+"""AlterReplicaLogDirs and DescribeLogDirs; moves themselves are tested with storage, and in a broker."""
 
 from collections import deque
 
