@@ -7,8 +7,8 @@ process, so that its own processor time can be told; what is measured is the sec
 the page cache. "records/s" counts a record once, though it is looked at twice: for the offset map and when
 segments are written. Peak memory is that of the offset map and of everything else.
 
-Producers' records in batches of 16 KiB: 100 bytes or 1 KiB of value, keys of 16 bytes; the same uncompressed and
-compressed. "kept" is the share of the records that stay.
+Producers' records in batches of 16 KiB: 100 bytes or 1 KiB of value, keys of 16 bytes; the same uncompressed
+and compressed. "kept" is the share of the records that stay.
 """
 
 from __future__ import annotations
