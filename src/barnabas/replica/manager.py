@@ -173,6 +173,7 @@ class ReplicaManager:
         self._fetches.shutdown(FetchReason.SHUTDOWN)
         self._produces.shutdown(AppendReason.SHUTDOWN)
         self._deletions.shutdown(DeleteRecordsReason.SHUTDOWN)
+        self.partitions.delete_waiting()
         self.checkpoint_high_watermarks()
 
     def statistics(self) -> ReplicaManagerStatistics:

@@ -371,5 +371,7 @@ class LogManager(PartitionLogs):
             "logs": len(self.logs),
             "offline_directories": sum(not directory.online for directory in self.directories),
             "pending_deletions": len(self._deletions),
+            "expired_segments": self.retention.dropped_segments,
+            "bytes_checked_at_start": self.recovery.bytes_checked,
             **{f"sealed_{name}": value for name, value in self._cache.statistics().items()},
         }

@@ -15,7 +15,7 @@ from barnabas.metadata.image import (
 from barnabas.metadata.records import VersionedRecord
 from barnabas.protocol import messages
 from barnabas.replica.fetch import FetchIsolation
-from barnabas.replica.hosted_partitions import OPENED_PER_TURN
+from barnabas.replica.hosted_partitions import DELETED_PER_TURN, OPENED_PER_TURN
 from barnabas.replica.offset_requests import (
     DeleteRecordsPartition,
     DeleteRecordsResult,
@@ -272,6 +272,42 @@ def test_many_new_partitions_are_opened_over_several_turns() -> None:
     assert len(hosted) == count
     assert opened == [(OTHER_ID, number) for number in range(OPENED_PER_TURN, count)]
     assert hosted.get(*last).is_leader
+
+
+def test_many_deleted_partitions_go_over_several_turns() -> None:
+    setup = Broker(0)
+    count = 2 * DELETED_PER_TURN + 5
+    setup.create("many", OTHER_ID, count)
+    setup.settle()
+    setup.replay(messages.RemoveTopicRecord(topic_id=OTHER_ID))
+    assert len(setup.manager.partitions) == 0, "nobody reads of them any more"
+    assert len(setup.logs.deleted) == DELETED_PER_TURN
+    setup.turn()
+    assert len(setup.logs.deleted) == 2 * DELETED_PER_TURN
+    setup.settle()
+    assert setup.logs.deleted == [("many", number) for number in range(count)]
+
+
+def test_a_topic_that_is_made_again_finds_no_log_of_the_old_one() -> None:
+    setup = Broker(0)
+    count = 2 * DELETED_PER_TURN
+    setup.create("many", OTHER_ID, count)
+    setup.settle()
+    setup.replay(messages.RemoveTopicRecord(topic_id=OTHER_ID))
+    setup.create("many", TOPIC_ID, count)
+    setup.settle()
+    assert sorted(setup.logs.deleted) == [("many", number) for number in range(count)]
+    assert {log.topic_id for log in setup.logs.logs.values()} == {TOPIC_ID}
+    assert not setup.logs.aside
+
+
+def test_a_stop_takes_away_what_waits_for_it() -> None:
+    setup = Broker(0)
+    setup.create("many", OTHER_ID, DELETED_PER_TURN + 1)
+    setup.settle()
+    setup.replay(messages.RemoveTopicRecord(topic_id=OTHER_ID))
+    setup.manager.shutdown()
+    assert len(setup.logs.deleted) == DELETED_PER_TURN + 1
 
 
 def test_what_is_deleted_or_changed_before_its_turn_is_not_opened_then() -> None:
