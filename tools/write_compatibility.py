@@ -29,6 +29,7 @@ SUITE = (
     "test_kafkajs.py",
     "test_administration.py",
     "test_kafka_tools.py",
+    "test_log_directories.py",
     "test_web_consoles.py",
 )
 GROUP_SUITE = ("test_groups.py", "test_group_tools.py", "test_stream_processing.py")
@@ -108,6 +109,10 @@ TOOLS = {
     "test_broker_configs": ("kafka-configs", "brokers, one and all"),
     "test_group_and_client_metrics_configs": ("kafka-configs, kafka-client-metrics", "groups, subscriptions"),
     "test_log_directories": ("kafka-log-dirs", "describe"),
+    "test_kafkas_tools_move_a_partition_within_a_quota": (
+        "kafka-log-dirs, kafka-reassign-partitions",
+        "a partition moved between log directories, throttled; verify",
+    ),
     "test_features": ("kafka-features", "describe, dry downgrade, refused upgrade"),
     "test_the_metadata_quorum": ("kafka-metadata-quorum", "status, replication"),
     "test_the_cluster": ("kafka-cluster", "id, endpoints"),
@@ -275,8 +280,8 @@ def tools_of(cases: list[tuple[str, ElementTree.Element]]) -> str:
     """Return the table of Apache Kafka's tools; raise SystemExit for a test that nobody described."""
     did: dict[str, list[str]] = {}
     for file, case in cases:
-        if file in ("test_kafka_tools", "test_group_tools"):
-            name = case.get("name", "").partition("[")[0]
+        name = case.get("name", "").partition("[")[0]
+        if file in ("test_kafka_tools", "test_group_tools") or name in TOOLS:
             if name not in TOOLS:
                 raise SystemExit(f"TOOLS does not say what {name} runs")
             tool, what = TOOLS[name]
