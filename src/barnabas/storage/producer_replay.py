@@ -72,10 +72,12 @@ def rebuild_producers(
             producers.map_end_offset = offset
             producers.take_snapshot()
         return
-    producers.reload(log_start_offset, end_offset, now_ms)
+    # What deleted records left behind in the first segment's snapshot counts: their producers may come again.
+    first_offset = min(log_start_offset, segments.first.base_offset) if len(segments) else log_start_offset
+    producers.reload(first_offset, end_offset, now_ms)
     bases = set(segments.base_offsets[-2:])
     for segment in segments.from_floor(producers.map_end_offset) if len(segments) else ():
-        start = max(segment.base_offset, producers.map_end_offset, log_start_offset)
+        start = max(segment.base_offset, producers.map_end_offset)
         if start >= end_offset:
             break
         producers.map_end_offset = start

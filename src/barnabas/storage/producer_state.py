@@ -390,16 +390,16 @@ class ProducerStates:
         for offset in strays:
             self.drop_snapshot(offset)
 
-    def reload(self, log_start_offset: int, log_end_offset: int, now_ms: int) -> None:
-        """Go back to the newest usable snapshot in (log_start_offset, log_end_offset], or to nothing.
+    def reload(self, first_offset: int, log_end_offset: int, now_ms: int) -> None:
+        """Go back to the newest usable snapshot in [first_offset, log_end_offset], or to nothing.
 
         Snapshots outside are deleted; `map_end_offset` tells from where batches must be applied again.
         """
         for offset in sorted(self._snapshots):
-            if offset > log_end_offset or offset <= log_start_offset:
+            if not first_offset <= offset <= log_end_offset:
                 self.drop_snapshot(offset)
-        self.clear(log_start_offset)
-        self._last_snapshot_offset = log_start_offset
+        self.clear(first_offset)
+        self._last_snapshot_offset = first_offset
         for offset in sorted(self._snapshots, reverse=True):
             try:
                 entries = self._read_snapshot(offset)

@@ -298,3 +298,24 @@ def test_a_torn_topic_id_is_no_loss_for_an_empty_log_and_damage_of_any_other(con
     damage(harness, "partition.metadata", 0, content.ljust(60, b"\0"))
     with pytest.raises(UnsupportedLogError, match="names no topic id"):
         harness.open()
+
+
+@pytest.mark.parametrize("deleted_to", [4, 5, 8])
+def test_a_producer_whose_records_were_deleted_is_known_after_a_crash(deleted_to: int) -> None:
+    """Or what it sends again would be there a second time, for whoever had read the first."""
+    harness = LogHarness(config=CONFIG)
+    log = harness.open()
+    for number in range(10):
+        producer_id = 7 if number < 4 else 8
+        log.append(
+            [batch(producer_id=producer_id, producer_epoch=0, base_sequence=number % 4 + number // 8 * 4)],
+            leader_epoch=0,
+        )
+    log.delete_records(deleted_to, 10)
+    for _ in range(3):
+        log = killed(harness, log, log_start_offset=deleted_to).log
+        assert log.producers.producers[7].last_sequence == 3
+        assert log.producers.producers[8].last_sequence == 5
+    log.close()
+    log = harness.open(clean=True, log_start_offset=deleted_to)
+    assert set(killed(harness, log, log_start_offset=deleted_to).log.producers.producers) == {7, 8}
