@@ -67,6 +67,10 @@ CLEANER = {
     "running": [{"log": "a-b-3", "elapsed_ms": 10, "bytes_done": 25, "bytes_expected": 100}],
 }
 
+FETCH_VERIFICATION = {"checked_bytes": 100, "on_helper_bytes": 60, "damaged": 2, "refused": 3}
+
+GROUP_COMMIT = {"appends": 30, "rounds": 2, "syncs": 3, "files": 4, "syncing": 1, "due": 2}
+
 TRANSACTIONS = {
     "by_state": {"Empty": 2, "Ongoing": 3},
     "oldest_open_ms": 2_500,
@@ -179,16 +183,8 @@ def statistics():
         },
         "logs": {"logs": 2},
         "log_cleaner": dict(CLEANER),
-        "fetch_verification": {
-            "checked_bytes": 100,
-            "on_helper_bytes": 60,
-            "damaged": 2,
-            "refused": 3,
-        },
-        "flushes": {
-            "times": phase(1_000, 3_000, 3_000),
-            "group_commit": {"appends": 30, "rounds": 2, "syncs": 3, "files": 4, "syncing": 1, "due": 2},
-        },
+        "fetch_verification": dict(FETCH_VERIFICATION),
+        "flushes": {"times": phase(1_000, 3_000, 3_000), "group_commit": dict(GROUP_COMMIT)},
         "log_directories": [["/a", True], ["/b", False]],
         "metadata_log": {"end_offset": 50, "epoch": 3},
         "brokers": {"active": 1, "fenced": 0},
