@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from barnabas.base.cold_reads import ColdReads
 from barnabas.base.dataclass import dataclass
 from barnabas.base.enums import Enum, auto
-from barnabas.base.region import FileSlice
+from barnabas.base.region import GUARD_PIECE_BYTES, FileSlice
 from barnabas.net.contracts import Part, Transport
 
 Buffer = bytes | bytearray | memoryview
@@ -288,6 +288,9 @@ class OutputQueue:
         """Copy and send; return the bytes wanted, 0 when they are not in memory, and the bytes taken."""
         staging = self._staging
         wanted = min(part.length - self._offset, len(staging))
+        if part.guard is not None:
+            # Whole pieces are compared: what reaches into the next one would be read twice.
+            wanted = min(wanted, GUARD_PIECE_BYTES - self._offset % GUARD_PIECE_BYTES)
         try:
             if self._cold_reads is None or self._warm_end >= self._offset + wanted:
                 self._raise_read_error()
