@@ -23,6 +23,7 @@ from barnabas.storage.segment_cache import SegmentCache
 
 from .broker_setup import BATCH_BYTES, TOPIC, TOPIC_ID, ask, batch
 from .flushed_setup import FlushedBroker
+from .test_session_partitions import COUNT, Reader
 
 EIO = OSError(errno.EIO, "Input/output error")
 
@@ -205,6 +206,25 @@ def test_f29_a_parked_consumer_wakes_when_the_sync_has_ended() -> None:
     broker.settle()
     assert outcomes[0].reason is FetchReason.CASE_G_ENOUGH_BYTES
     assert outcomes[0].results[0].high_watermark == 1
+
+
+def test_f29_f37_a_parked_fetch_of_a_session_wakes_when_the_sync_has_ended() -> None:
+    broker = FlushedBroker(COUNT)
+    reader = Reader(broker)
+    assert reader.reads() == [0, 1, 2, 3, 4]
+    broker.append(1)
+    assert reader.reads() == [1], "marked by the append, read without news, and quiet again"
+    parked = reader.fetch(max_wait_ms=50_000)
+    broker.append(2)
+    assert parked == []
+    broker.syncs.end()
+    broker.settle()
+    assert [
+        part.partition
+        for part, found in zip(parked[0].partitions, parked[0].results, strict=True)
+        if found.records
+    ] == [1]
+    parked[0].release()
 
 
 def test_acks_all_waits_for_sync_and_replicas_and_its_time_begins_behind_the_sync() -> None:
