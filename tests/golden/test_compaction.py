@@ -2,6 +2,7 @@
 
 import pytest
 
+from barnabas.storage.compaction import verdicts
 from tests.golden.compaction_comparison import GOLDEN_SEEDS, Case, assert_same, clean_here, load
 
 
@@ -12,6 +13,15 @@ def cases() -> dict[int, Case]:
 
 @pytest.mark.parametrize("seed", GOLDEN_SEEDS)
 def test_a_log_is_cleaned_as_apache_kafka_did(cases: dict[int, Case], seed: int) -> None:
+    assert_same(clean_here(cases[seed]), cases[seed])
+
+
+@pytest.mark.parametrize("verdicts_max", [0, 40])
+@pytest.mark.parametrize("seed", GOLDEN_SEEDS[:10])
+def test_beyond_the_memory_of_verdicts_it_is_the_same(
+    cases: dict[int, Case], seed: int, verdicts_max: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verdicts, "VERDICTS_BYTES_MAX", verdicts_max)
     assert_same(clean_here(cases[seed]), cases[seed])
 
 

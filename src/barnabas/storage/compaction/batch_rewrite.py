@@ -9,6 +9,7 @@ of each record is written anew, while everything behind it is copied as it is.
 from collections.abc import Iterator, Sequence
 from itertools import compress as chosen_of
 
+from barnabas.base.errors import DecodeError
 from barnabas.protocol.checksum import crc32c
 from barnabas.protocol.compression import Codec, compress
 from barnabas.protocol.record_batch import (
@@ -84,8 +85,13 @@ def rewritten_batch(
         section: the uncompressed records of the old batch.
         kept: at least one of them.
         delete_horizon_ms: of the new batch; None is none.
+    Raises:
+        DecodeError: a record is malformed.
     """
-    parts, base_timestamp, max_timestamp = _with_new_deltas(section, header, kept, delete_horizon_ms)
+    try:
+        parts, base_timestamp, max_timestamp = _with_new_deltas(section, header, kept, delete_horizon_ms)
+    except IndexError:
+        raise DecodeError(f"record is cut at byte {len(section)}") from None
     records = b"".join(parts)
     attributes = header.attributes & ~DELETE_HORIZON_BIT
     if delete_horizon_ms is not None:

@@ -8,10 +8,10 @@ old one may be in memory, and consumers may be reading it.
 It runs wherever its disk and clock are: in a process of its own (cleaning_process.py), or in this one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from barnabas.base.clock import Clock
-from barnabas.base.disk import Disk
+from barnabas.base.disk import Disk, DiskFile
 from barnabas.base.errors import DecodeError
 from barnabas.protocol.record_batch import BatchHeader
 from barnabas.protocol.record_places import iter_record_places
@@ -23,7 +23,7 @@ from barnabas.storage.compaction.cleaned_segment import (
 )
 from barnabas.storage.compaction.grouping import SizedSegment, group_segments
 from barnabas.storage.compaction.offset_map import OffsetMap
-from barnabas.storage.compaction.segment_pieces import read_pieces
+from barnabas.storage.compaction.segment_pieces import Piece, read_pieces
 from barnabas.storage.compaction.task import (
     CleanedGroup,
     CleaningFailure,
@@ -75,6 +75,9 @@ class InProcessCleaning:
         self._bytes_done = 0
         dirty = _dirty_segments(task)
         self._bytes_expected = task.size_bytes + sum(segment.size_bytes for segment in dirty)
+        bases = [segment.base_offset for segment in task.segments]
+        # Where each segment's offsets end: at the next one's.
+        self._ends = dict(zip(bases, [*bases[1:], task.first_uncleanable_offset], strict=True))
         self._statistics = CleaningStatistics()
         self._throttle = Throttle(task.io_bytes_per_second_max, clock, sleep_ms, self._check)
 
@@ -173,6 +176,10 @@ class InProcessCleaning:
         ]
         return SizedSegment(segment, *sizes)
 
+    def _pieces(self, file: DiskFile, segment: SegmentToClean) -> Iterator[Piece]:
+        offsets = range(segment.base_offset, self._ends[segment.base_offset])
+        return read_pieces(file, segment.size_bytes, offsets, self._task.io_buffer_bytes, self._count_read)
+
     # The offset map ----------------------------------------------------------------------------
 
     def _build_map(self, aborted: Sequence[AbortedTransaction]) -> tuple[OffsetMap, Verdicts]:
@@ -189,14 +196,11 @@ class InProcessCleaning:
             transaction for transaction in aborted if transaction.last_offset >= first_dirty
         )
         dirty = _dirty_segments(task)
-        for number, segment in enumerate(dirty):
+        for segment in dirty:
             if not self._map_segment(segment, offset_map, transactions):
                 break
             # Offsets that are missing at the segment's end are known to be missing.
-            behind = (
-                dirty[number + 1].base_offset if number + 1 < len(dirty) else task.first_uncleanable_offset
-            )
-            offset_map.note_read_to(behind - 1)
+            offset_map.note_read_to(self._ends[segment.base_offset] - 1)
         statistics.map_entries, statistics.map_entries_max = offset_map.entries, offset_map.entries_max
         return offset_map, verdicts
 
@@ -208,7 +212,7 @@ class InProcessCleaning:
         statistics = self._statistics
         file = self._disk.open_readonly(file_stem(self._task.path, segment.base_offset) + LOG_SUFFIX)
         try:
-            for piece in read_pieces(file, segment.size_bytes, self._task.io_buffer_bytes, self._count_read):
+            for piece in self._pieces(file, segment):
                 for batch, header in piece:
                     statistics.map_bytes_read += len(batch)
                     if header.last_offset < first_dirty:
@@ -258,7 +262,7 @@ class InProcessCleaning:
         has_changed = False
         file = self._disk.open_readonly(file_stem(self._task.path, segment.base_offset) + LOG_SUFFIX)
         try:
-            for piece in read_pieces(file, segment.size_bytes, self._task.io_buffer_bytes, self._count_read):
+            for piece in self._pieces(file, segment):
                 kept = []
                 for batch, header in piece:
                     statistics.bytes_read += len(batch)

@@ -23,12 +23,17 @@ Piece = list[tuple[bytes, BatchHeader]]
 
 
 def read_pieces(
-    file: DiskFile, size: int, buffer_bytes: int, count_bytes: Callable[[int], None]
+    file: DiskFile,
+    size: int,
+    offsets: range,
+    buffer_bytes: int,
+    count_bytes: Callable[[int], None],
 ) -> Iterator[Piece]:
     """Yield all batches of a segment.
 
     Args:
         size: bytes of the file that hold batches.
+        offsets: that the segment may hold.
         buffer_bytes: read at once; more for a batch that is larger.
         count_bytes: told how much was read, for throttling.
     Raises:
@@ -36,7 +41,7 @@ def read_pieces(
         OSError: the disk refuses.
     """
     position = 0
-    last_offset = -1
+    last_offset = offsets.start - 1
     while position < size:
         data = file.read_at(position, min(max(buffer_bytes, HEADER_BYTES), size - position))
         piece, used = _batches_in(file, data, position)
@@ -50,6 +55,10 @@ def read_pieces(
             if header.base_offset <= last_offset or header.last_offset_delta < 0:
                 raise CleaningDamageError(
                     f"{file.path}: a batch from offset {header.base_offset} stands behind {last_offset}"
+                )
+            if header.last_offset >= offsets.stop:
+                raise CleaningDamageError(
+                    f"{file.path}: offset {header.last_offset} is in a segment that ends below {offsets.stop}"
                 )
             last_offset = header.last_offset
         yield piece

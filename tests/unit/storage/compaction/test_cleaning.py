@@ -5,6 +5,8 @@ from random import Random
 
 import pytest
 
+from barnabas.protocol.checksum import crc32c
+from barnabas.protocol.compression import Codec
 from barnabas.protocol.record_batch import HEADER_BYTES
 from barnabas.storage.compaction.cleaning import CleaningAbortedError, InProcessCleaning
 from barnabas.storage.compaction.task import CleaningResult, FailureKind
@@ -148,6 +150,57 @@ def test_batches_out_of_order_are_damage() -> None:
     log = CompactedLog([(0, key_batch(5, ("a", "1")) + key_batch(3, ("b", "2"))), (7, b"")])
     before = snapshot(log)
     assert_failed(log, before, log.cleaning().run(), FailureKind.CORRUPT)
+
+
+def test_offsets_of_the_next_segment_are_damage() -> None:
+    log = CompactedLog([(0, key_batch(0, ("a", "1"), ("b", "1"))), (1, key_batch(1, ("a", "2"))), (2, b"")])
+    before = snapshot(log)
+    assert_failed(log, before, log.cleaning().run(), FailureKind.CORRUPT)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_flipped_bits_never_pass_as_good_records(seed: int) -> None:
+    """It fails, or every record is as good as before: no checksum covers offset and leader epoch."""
+    random = Random(seed)
+    log = CompactedLog(LogMaker(seed, segments=3, codecs=list(Codec)).make())
+    undamaged = CompactedLog(LogMaker(seed, segments=3, codecs=list(Codec)).make())
+    undamaged.clean()
+    good = {(record.offset, record.key, record.value) for record in undamaged.records()}
+    cleaning = log.cleaning()
+    content = bytearray(log.content(0))
+    for _ in range(random.randrange(1, 4)):
+        content[random.randrange(len(content))] ^= 1 << random.randrange(8)
+    damage(log, 0, bytes(content))
+    before = snapshot(log)
+    result = cleaning.run()
+    if result.failure is not None:
+        assert_failed(log, before, result, FailureKind.CORRUPT)
+        return
+    log.swap(result)
+    assert {(record.key, record.value) for record in log.records()} == {pair[1:] for pair in good}
+
+
+def with_right_crc(batch: bytearray) -> bytes:
+    batch[17:21] = crc32c(memoryview(batch)[21:], 0).to_bytes(4, "big")
+    return bytes(batch)
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_nonsense_with_a_good_checksum_is_damage_or_is_cleaned(codec: Codec) -> None:
+    random = Random(codec)
+    pairs = [(f"k{number % 5}", None if number % 3 else "v" * number) for number in range(30)]
+    original = key_batch(0, *pairs, codec=codec)
+    ends = set()
+    for _ in range(300):
+        batch = bytearray(original)
+        for _ in range(random.randrange(1, 4)):
+            batch[random.randrange(21, len(batch))] = random.randrange(256)
+        log = CompactedLog([(0, original), (40, b"")])
+        cleaning = log.cleaning()
+        damage(log, 0, with_right_crc(batch))
+        result = cleaning.run()
+        ends.add(None if result.failure is None else result.failure.kind)
+    assert ends == {None, FailureKind.CORRUPT}
 
 
 def test_a_damaged_transaction_index_is_damage() -> None:
