@@ -28,14 +28,14 @@ class RecordPlaces(NamedTuple):
     """Some neighbouring records of a batch.
 
     Attributes:
-        index: of the first one in the batch.
+        first_index: of the first one in the batch.
         starts: where each begins (its length), and where the last one ends.
         offset_deltas: of each.
         keys: of each; None where there is none.
         valueless: indexes into these lists of records without a value: tombstones.
     """
 
-    index: int
+    first_index: int
     starts: Sequence[int]
     offset_deltas: Sequence[int]
     keys: list[bytes | None]

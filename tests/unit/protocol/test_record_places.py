@@ -36,7 +36,7 @@ def test_it_reads_what_decoding_reads(count: int, is_dense: bool, same: bool) ->
     found = 0
     starts = []
     for places in iter_record_places(section, count, is_dense=is_dense):
-        assert places.index == found
+        assert places.first_index == found
         assert len(places.keys) <= record_places.PORTION_RECORDS_MAX
         here = records[found : found + len(places.keys)]
         assert places.keys == [record.key for record in here]

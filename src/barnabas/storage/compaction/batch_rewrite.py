@@ -64,7 +64,7 @@ class Kept:
 
     def add_by_verdicts(self, places: RecordPlaces, verdicts: bytearray) -> None:
         """Keep those that stay by the verdicts on their batch."""
-        starts, first = places.starts, places.index
+        starts, first = places.starts, places.first_index
         stays = verdicts[first : first + len(starts) - 1].translate(_STAYS)
         chosen = list(chosen_of(starts[:-1], stays))
         self._portions.append((chosen, list(chosen_of(starts[1:], stays))))

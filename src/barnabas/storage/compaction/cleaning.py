@@ -299,7 +299,7 @@ def _map_batch(batch: bytes, header: BatchHeader, offset_map: OffsetMap, first_d
     for places in iter_record_places(records_of(batch, header), count, is_dense=is_dense):
         offsets: Sequence[int]
         if is_dense:
-            first = base_offset + places.index
+            first = base_offset + places.first_index
             offsets = range(first, first + len(places.keys))
         else:
             offsets = [base_offset + delta for delta in places.offset_deltas]
@@ -311,5 +311,5 @@ def _map_batch(batch: bytes, header: BatchHeader, offset_map: OffsetMap, first_d
             valueless = [number - clean for number in valueless if number >= clean]
         taken = offset_map.put_all(keys, offsets, valueless)
         if taken < len(keys):
-            return places.index + clean + taken
+            return places.first_index + clean + taken
     return count
