@@ -36,6 +36,7 @@ from barnabas.storage.directory_checkpoints import CLEAN_SHUTDOWN_FILE
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_manager import LogManager
+from barnabas.storage.log_scans import RecoveryProgress
 
 ENCRYPTED = (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
 
@@ -64,12 +65,12 @@ def view_partition(
     disk: Disk,
     clock: Clock,
     entropy: Entropy,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Callable[[RecoveryProgress], None] | None = None,
 ) -> DirectoryView:
     """Open one partition of `log.dirs` for looking; it need not exist.
 
     Args:
-        progress: told (log, bytes checked, bytes in all), as at a start after a crash.
+        progress: as at a start after a crash.
     Raises:
         DirectoryViewError: no directory of a broker.
         MetadataError, LogManagerError, ApiError, OSError: as at a start.
