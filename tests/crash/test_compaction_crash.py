@@ -30,7 +30,7 @@ from barnabas.storage.log_manager import LogManager
 from barnabas.storage.producer_state import AppendOrigin
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, marker
 
-CI_SEEDS = 60
+CI_SEEDS = 40
 SLOW_SEEDS = 3000
 ROUNDS = 6
 KEYS = 5
