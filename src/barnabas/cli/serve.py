@@ -34,6 +34,10 @@ _PROGRESS_LIVE_S = 0.2
 _METRICS_START_MS = 200
 
 
+class StoppedError(Exception):
+    """A signal came while logs were checked."""
+
+
 class UsageError(Exception):
     """The options make no sense; the message says why."""
 
@@ -68,10 +72,12 @@ def _serve(options: ServeOptions, scratch: str | None, cpu_before_s: float, wall
     settings = settings_of(options, scratch)
     _log_to_stderr()
     broker = Broker(settings)
-    _stop_on_signals(broker)
-    progress = RecoveryLines()
+    progress = RecoveryLines(is_stopping=_stop_on_signals(broker))
     try:
         broker.start(progress)
+    except StoppedError:
+        _complain("stopped while logs were checked; the next start checks them again")
+        return EXIT_OK
     except StartError as error:
         _complain(str(error))
         return EXIT_FAILURE
@@ -192,8 +198,12 @@ def _make_scratch() -> str:
     return path
 
 
-def _stop_on_signals(broker: "Broker") -> None:
-    """Stop on the first signal, give up on what is in hand on the second, die on the third."""
+def _stop_on_signals(broker: "Broker") -> Callable[[], bool]:
+    """Stop on the first signal, give up on what is in hand on the second, die on the third.
+
+    Returns:
+        What tells whether one has come.
+    """
     count = 0
 
     def stop(number: int, frame: "FrameType | None") -> None:
@@ -206,6 +216,7 @@ def _stop_on_signals(broker: "Broker") -> None:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
+    return lambda: count > 0
 
 
 _MESSAGE_CHARS_MAX = 2_000
@@ -220,16 +231,22 @@ class RecoveryLines:
 
     Args:
         now_s: the passing of time, replaceable in tests.
+        is_stopping: asked whenever there is progress; once true, StoppedError ends the start.
     """
 
-    def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, now_s: Callable[[], float] = time.monotonic, *, is_stopping: Callable[[], bool] | None = None
+    ) -> None:
         self._now_s = now_s
+        self._is_stopping = is_stopping
         self._live = sys.stderr.isatty()
         self._began_s = now_s()
         self._due_s = self._began_s + _PROGRESS_AFTER_S
         self._last: RecoveryProgress | None = None
 
     def __call__(self, progress: "RecoveryProgress") -> None:
+        if self._is_stopping is not None and self._is_stopping():
+            raise StoppedError
         now = self._now_s()
         if now < self._due_s:
             return

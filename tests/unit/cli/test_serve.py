@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, cast
@@ -181,6 +181,24 @@ def test_a_check_of_logs_is_told_when_it_takes_more_than_a_second(
         "barnabas: checking logs after an unclean stop: 60% of 10 MB, 2 logs and 4 segments left\n"
         "barnabas: checked 6 MB of logs in 6.0 s\n"
     )
+
+
+def test_a_signal_ends_a_start_that_checks_logs(
+    monkeypatch: pytest.MonkeyPatch,
+    broker: type[FakeBroker],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def start(_: FakeBroker, progress: Callable[[RecoveryProgress], None]) -> None:
+        progress(cast(RecoveryProgress, _Checked()))
+        os.kill(os.getpid(), signal.SIGTERM)
+        progress(cast(RecoveryProgress, _Checked()))
+
+    monkeypatch.setattr(broker, "start", start)
+    assert serve(ServeOptions(data_dir=str(tmp_path))) == 0
+    told = capsys.readouterr()
+    assert told.err == "barnabas: stopped while logs were checked; the next start checks them again\n"
+    assert not told.out
 
 
 def test_a_short_check_of_logs_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
