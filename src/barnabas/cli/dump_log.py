@@ -13,10 +13,16 @@ from barnabas.cli.main import EXIT_FAILURE
 
 
 @click.command()
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True))
+@click.argument("paths", metavar="PATH...", nargs=-1, type=click.Path(exists=True))
+@click.option("--files", metavar="PATH,...", help="The same as PATH..., as kafka-dump-log takes them.")
 @click.option("--deep-iteration", "deep", is_flag=True, help="Show and check the records of every batch.")
 @click.option("--print-data", is_flag=True, help="Show keys, values and headers (implies --deep-iteration).")
 @click.option("--raw", is_flag=True, help="Do not decode the records of Kafka's own topics.")
+@click.option(
+    "--topic",
+    metavar="NAME",
+    help="Whose records they are, for files outside of their partition's directory.",
+)
 @click.option("--check-only", is_flag=True, help="Show problems only.")
 @click.option(
     "--output",
@@ -27,12 +33,21 @@ from barnabas.cli.main import EXIT_FAILURE
     help="Lines for people, or one JSON object a line.",
 )
 def command(
-    *, paths: tuple[str, ...], deep: bool, print_data: bool, raw: bool, check_only: bool, output: str
+    *,
+    paths: tuple[str, ...],
+    files: str | None,
+    deep: bool,
+    print_data: bool,
+    raw: bool,
+    topic: str | None,
+    check_only: bool,
+    output: str,
 ) -> None:
     """Show and check segments, indexes, snapshots, checkpoints and metadata records.
 
-    PATH is a file, a partition's directory or a whole data directory. Checked are: the CRC and length of
-    every batch, that offsets rise, every index entry against the log beside it, snapshot checksums, counts.
+    PATH is a file, a partition's directory or a whole data directory; files that are being deleted,
+    compacted or moved are read like others. Checked are: the CRC and length of every batch, that offsets
+    rise, every index entry against the log beside it, snapshot checksums, counts.
     With --deep-iteration every record too. Exit code 1 when something is damaged.
 
     \b
@@ -40,15 +55,22 @@ def command(
       barnabas dump-log data/orders-0/00000000000000000000.log --print-data
       barnabas dump-log data/orders-0 --check-only --deep-iteration
       barnabas dump-log data/__cluster_metadata-0 --deep-iteration --output json
+      barnabas dump-log --files a/00000000000000000000.log,b/00000000000000000000.index
     """
+    given = [*paths, *(files or "").split(",")] if files else list(paths)
+    if not given:
+        raise click.UsageError("there is no PATH to show")
+    for path in given:
+        if not os.path.exists(path):
+            raise click.UsageError(f"{path} does not exist")
     disk = OsDisk()
-    options = DumpOptions(deep=deep or print_data, print_data=print_data, decode=not raw)
+    options = DumpOptions(deep=deep or print_data, print_data=print_data, decode=not raw, topic=topic)
     tally = Tally()
     show = _show_json if output == "json" else _show_plain
-    for path in paths:
+    for path in given:
         for file in files_under(disk, path):
             tally.files += 1
-            if output == "plain" and not check_only:
+            if output == "plain" and not check_only and os.path.exists(file):
                 click.echo(f"{file}  {os.path.getsize(file)} bytes")
             for finding in _readable(disk, file, options):
                 tally.add(file, finding)

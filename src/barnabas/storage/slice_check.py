@@ -33,7 +33,9 @@ from barnabas.protocol.record_batch import (
 from barnabas.storage.batch_scan import read_heads
 from barnabas.storage.leader_epochs import EpochEntry
 
-_READ_BYTES: Final = 16 * GUARD_PIECE_BYTES
+_READ_BYTES: Final = 2 * GUARD_PIECE_BYTES
+"""Read at once. A thread lets go of the interpreter while it reads: after a millisecond of walking tiny
+batches the loop has its turn."""
 _NOWHERE: Final = -1
 _OFFSET_END: Final = 2**63 - 1
 _OFFSET_BYTES: Final = 8

@@ -135,6 +135,40 @@ def test_metadata_records_are_decoded(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("ending", [".deleted", ".cleaned", ".swap"])
+def test_files_on_their_way_are_read_like_others(partition: Path, ending: str) -> None:
+    for path in list(partition.iterdir()):
+        if path.suffix in (".log", ".index", ".timeindex"):
+            path.rename(path.with_name(path.name + ending))
+    assert damage(partition) == []
+    patch(partition / f"{NAME}.index{ending}", 7, b"\x01")
+    assert any("no batch of the log begins" in text for text in damage(partition))
+
+
+def test_moving_partitions_and_kafkas_way_to_name_files(partition: Path) -> None:
+    moving = partition.rename(partition.with_name(f"orders-0.{'0' * 32}-future"))
+    assert damage(moving.parent) == []
+    logs = f"{moving / NAME}.log,{moving / NAME}.index"
+    rows = [json.loads(line) for line in dump("--files", logs, "-o", "json").output.splitlines()]
+    assert [row["kind"] for row in rows if row["kind"] != "problem"] == ["batch"] * 3 + ["entry"]
+    assert dump().exit_code == 2
+    assert dump("--files", "no/such/file").exit_code == 2
+
+
+def test_records_are_decoded_outside_of_their_directory(tmp_path: Path) -> None:
+    builder = BatchBuilder(partition_leader_epoch=1)
+    topic = messages.TopicRecord(name="orders", topic_id=bytes(15) + b"\x01")
+    builder.append(timestamp=1, key=None, value=b"\x01\x02\x00" + topic.encode(0))
+    copied = tmp_path / f"{0:020d}.log"
+    copied.write_bytes(builder.build())
+    row = json.loads(
+        dump(copied, "--deep-iteration", "--topic", "__cluster_metadata", "-o", "json").output.splitlines()[
+            -1
+        ]
+    )
+    assert row["type"] == "TopicRecord"
+
+
 def test_other_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("hello")

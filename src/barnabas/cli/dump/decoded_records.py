@@ -8,8 +8,7 @@ from functools import cache
 
 from barnabas.base.errors import DecodeError
 from barnabas.base.hints import Any
-from barnabas.base.uuids import UUID_BYTES, uuid_text
-from barnabas.cli.record_text import bytes_to_json
+from barnabas.coordinator.transaction_state import TransactionState
 from barnabas.protocol import messages, schema
 from barnabas.protocol.message_json import message_json
 from barnabas.protocol.records import Record
@@ -19,6 +18,8 @@ _VALUES_MAX = 10_000_000
 """Of one record: more than any batch may hold."""
 
 _CONSUMER_PROTOCOL = "consumer"
+
+_TRANSACTION_STATES = {state.value: state.name.title().replace("_", "") for state in TransactionState}
 
 _COORDINATOR_FILES = {
     "__consumer_offsets": "group_records",
@@ -56,7 +57,8 @@ def decode_metadata(record: Record) -> dict[str, Any]:
         decoded = message.decode(record.value[position:], version)
     except (DecodeError, ValueError) as error:
         return {"undecodable": str(error)}
-    return {"type": message.__name__, "version": version, "data": to_json(decoded)}
+    data = message_json(decoded, version, values_max=_VALUES_MAX)
+    return {"type": message.__name__, "version": version, "data": data}
 
 
 @cache
@@ -91,6 +93,9 @@ def _decode_coordinator(file: str, record: Record) -> dict[str, Any]:
         found["data"] = message_json(value, version, values_max=_VALUES_MAX)
         if isinstance(value, messages.GroupMetadataValue) and value.protocol_type == _CONSUMER_PROTOCOL:
             _decode_members(value, found["data"]["members"])
+        if isinstance(value, messages.TransactionLogValue):
+            status = value.transaction_status
+            found["data"]["transactionStatus"] = _TRANSACTION_STATES.get(status, f"unknown {status}")
     except (DecodeError, ValueError) as error:
         return {"undecodable": str(error)}
     return found
@@ -108,25 +113,3 @@ def _decode_members(value: messages.GroupMetadataValue, shown: list[dict[str, An
                 fields[name] = message_json(kind.decode(data, version, 2), version, values_max=_VALUES_MAX)
             except (DecodeError, KeyError, ValueError):
                 continue
-
-
-def to_json(value: Any) -> Any:
-    """Return a message as plain JSON values: uuids as text, bytes as a string or base64."""
-    if isinstance(value, messages.Struct):
-        return {
-            _camel_case(name): to_json(getattr(value, name))
-            for name in value.__slots__
-            if name != "unknown_tags"
-        }
-    if isinstance(value, list):
-        return [to_json(item) for item in value]
-    if isinstance(value, bytes) and len(value) == UUID_BYTES:
-        return uuid_text(value)
-    if isinstance(value, bytes | bytearray | memoryview):
-        return bytes_to_json(bytes(value))
-    return value
-
-
-def _camel_case(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)

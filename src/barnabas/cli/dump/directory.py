@@ -25,6 +25,9 @@ from barnabas.cli.dump.state_files import (
 STATE_FILE_BYTES_MAX = 256 * 1024 * 1024
 """Small files are read whole; one of this size is something else."""
 
+_LEFT_ENDINGS = (".deleted", ".cleaned", ".swap", ".part")
+"""What a file's name ends with while it is deleted or compacted; it is read as what it was or will be."""
+
 _OFFSET_DIGITS = 20
 _PARTITION_DIRECTORY = re.compile(r"(?P<topic>.+)-\d+(\.[0-9a-f]{32}-(delete|future|stray))?")
 _KNOWN_ENDINGS = (".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".checkpoint")
@@ -51,11 +54,13 @@ class DumpOptions:
         deep: records too.
         print_data: keys, values and headers of records.
         decode: show the meaning of records of Kafka's own topics.
+        topic: whose records they are; None goes by the directory.
     """
 
     deep: bool = False
     print_data: bool = False
     decode: bool = True
+    topic: str | None = None
 
 
 def files_under(disk: Disk, path: str) -> Iterator[str]:
@@ -68,7 +73,7 @@ def files_under(disk: Disk, path: str) -> Iterator[str]:
         if disk.is_dir(inner):
             if _PARTITION_DIRECTORY.fullmatch(name):
                 yield from files_under(disk, inner)
-        elif name in _KNOWN_NAMES or name.endswith(_KNOWN_ENDINGS):
+        elif name in _KNOWN_NAMES or _without_left_ending(name)[0].endswith(_KNOWN_ENDINGS):
             yield inner
 
 
@@ -86,11 +91,11 @@ def dump_file(disk: Disk, path: str, options: DumpOptions) -> Findings:
 
 
 def _dump(disk: Disk, path: str, file: DiskFile, options: DumpOptions) -> Findings:
-    name = os.path.basename(path)
+    name, left_ending = _without_left_ending(os.path.basename(path))
     stem, ending = os.path.splitext(name)
     base_offset = _base_offset(stem)
     if ending == ".log" or (ending == ".checkpoint" and (stem == "bootstrap" or "-" in stem)):
-        topic = "__cluster_metadata" if ending == ".checkpoint" else _topic_of(path)
+        topic = options.topic or ("__cluster_metadata" if ending == ".checkpoint" else _topic_of(path))
         batches = BatchOptions(
             deep=options.deep,
             print_data=options.print_data,
@@ -101,7 +106,7 @@ def _dump(disk: Disk, path: str, file: DiskFile, options: DumpOptions) -> Findin
         if base_offset is None:
             yield Problem(text=f"the name is no {_OFFSET_DIGITS}-digit base offset")
             return
-        log = _log_beside(disk, path.removesuffix(ending) + ".log")
+        log = _log_beside(disk, os.path.join(os.path.dirname(path), f"{stem}.log{left_ending}"))
         if log is None:
             yield Problem(text="there is no log beside this index", damage=False)
         readers = {
@@ -132,6 +137,14 @@ def _dump_state(name: str, file: DiskFile) -> Findings:
         yield from dump_json(data)
     else:
         yield Problem(text="not a file of a log directory")
+
+
+def _without_left_ending(name: str) -> tuple[str, str]:
+    """Return a name without what says that the file is on its way, and that."""
+    for ending in _LEFT_ENDINGS:
+        if name.endswith(ending):
+            return name.removesuffix(ending), ending
+    return name, ""
 
 
 def _base_offset(stem: str) -> int | None:
