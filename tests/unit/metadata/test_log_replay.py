@@ -1,4 +1,4 @@
-"""Reading the metadata log before anything is changed: it ends where recovery then cuts, whatever a crash left."""
+"""Reading the metadata log before anything is changed: it ends where recovery cuts, and writes nothing."""
 
 from __future__ import annotations
 
