@@ -54,7 +54,7 @@ from barnabas.storage.segment_check import (
 )
 from barnabas.storage.segment_factory import SegmentFactory
 from barnabas.storage.segments import Segments
-from barnabas.storage.swap_files import LEFT_BY_SWAPS, finish_swaps, is_offset
+from barnabas.storage.swap_files import LEFT_BY_SWAPS, OFFSET_DIGITS, finish_swaps, is_offset
 
 log = Logger(__name__)
 
@@ -215,11 +215,12 @@ class OpeningLog:
             self._fresh = names is None
             if names is None:
                 self._disk.make_dir(self._path)
-            if self._config.compact and any(name.endswith(LEFT_BY_SWAPS) for name in names or ()):
-                self._gapless_from = None  # perhaps compacted a moment ago, and not checkpointed yet
+            left = [name for name in names or () if name.endswith(LEFT_BY_SWAPS)]
             names = finish_swaps(self._disk, self._path, names or [], self._discard)
             self._producers.found_snapshots(_snapshot_offsets(names))
             self._find_segments(names)
+            if left:
+                self._look_at_leftovers(left)
             if PARTITION_METADATA_FILE in names:
                 self._read_topic_id()
             if not self._load_epochs(names):
@@ -270,6 +271,15 @@ class OpeningLog:
         self._deletions.add(path, self._factory.clock.monotonic_ms())
 
     # Finding -----------------------------------------------------------------------------------
+
+    def _look_at_leftovers(self, names: Sequence[str]) -> None:
+        """Expect gaps up to where segments were just replaced: perhaps no checkpoint tells of it yet."""
+        if self._config.compact and self._gapless_from is not None:
+            newest = max(
+                (int(name[:OFFSET_DIGITS]) for name in names if is_offset(name[:OFFSET_DIGITS])), default=0
+            )
+            beyond = self._segments.higher(newest)
+            self._gapless_from = None if beyond is None else max(self._gapless_from, beyond.base_offset)
 
     def _read_topic_id(self) -> None:
         """Read the topic id. A stop writes it unsynced for a log without records: then it may be torn."""

@@ -4,19 +4,20 @@ from collections.abc import Callable
 
 from barnabas.base.disk import Disk
 from barnabas.storage.batch_scan import read_heads
-from barnabas.storage.segment import DELETED_SUFFIX, LOG_SUFFIX, SEGMENT_SUFFIXES
+from barnabas.storage.segment import LOG_SUFFIX, SEGMENT_SUFFIXES
+from barnabas.storage.segment_files import DELETED_SUFFIX
 
 CLEANED_SUFFIX = ".cleaned"
 SWAP_SUFFIX = ".swap"
 LEFT_BY_SWAPS = (DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX)
 """Files that a compaction, or a deletion, leaves behind for a while."""
 
-_OFFSET_DIGITS = 20
+OFFSET_DIGITS = 20
 
 
 def is_offset(stem: str) -> bool:
     """Whether a file name without its suffix is a segment's or snapshot's offset."""
-    return len(stem) == _OFFSET_DIGITS and stem.isascii() and stem.isdigit()
+    return len(stem) == OFFSET_DIGITS and stem.isascii() and stem.isdigit()
 
 
 def finish_swaps(
@@ -35,7 +36,7 @@ def finish_swaps(
     if not any(name.endswith(LEFT_BY_SWAPS) for name in names):
         return names
     cleaned = [
-        int(n[:_OFFSET_DIGITS]) for n in names if n.endswith(CLEANED_SUFFIX) and is_offset(n[:_OFFSET_DIGITS])
+        int(n[:OFFSET_DIGITS]) for n in names if n.endswith(CLEANED_SUFFIX) and is_offset(n[:OFFSET_DIGITS])
     ]
     first_cleaned = min(cleaned, default=None)
     swaps: list[str] = []
@@ -45,7 +46,7 @@ def finish_swaps(
         elif name.endswith(CLEANED_SUFFIX):
             disk.unlink(f"{path}/{name}")
         elif name.endswith(SWAP_SUFFIX):
-            offset = name[:_OFFSET_DIGITS]
+            offset = name[:OFFSET_DIGITS]
             if not is_offset(offset) or (first_cleaned is not None and int(offset) >= first_cleaned):
                 disk.unlink(f"{path}/{name}")
             else:
@@ -62,7 +63,7 @@ def finish_swaps(
 
 def _drop_replaced(disk: Disk, path: str, swap_name: str) -> None:
     """Delete the segments whose records a complete swap file holds."""
-    base = int(swap_name[:_OFFSET_DIGITS])
+    base = int(swap_name[:OFFSET_DIGITS])
     file = disk.open_readonly(f"{path}/{swap_name}")
     try:
         end = base
