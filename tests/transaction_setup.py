@@ -66,7 +66,7 @@ class Transactions:
     def finalise(self, version: int) -> None:
         self.broker.replay(messages.FeatureLevelRecord(name="transaction.version", feature_level=version))
 
-    def restart(self) -> None:
+    def restart(self, *, was_clean: bool = True) -> None:
         """What a new process knows: the logs."""
         broker = self.broker
         controller: Any = SimpleNamespace(image=broker.image)
@@ -82,6 +82,7 @@ class Transactions:
             clock=broker.clock,
             wheel=broker.wheel,
             call_soon=broker.soon.append,
+            was_clean=was_clean,
         )
         self.coordinator.load_all()
         broker.settle()
@@ -90,6 +91,13 @@ class Transactions:
         """Another process takes over; nothing of the old one runs on."""
         self.coordinator.stop()
         self.restart()
+
+    def lose_power(self, *, keep: int, transactional_id: str = "t") -> None:
+        """Start anew with so many records of the id's partition of `__transaction_state`, and all others."""
+        self.coordinator.stop()
+        number = self.coordinator.partition_of(transactional_id)
+        self.broker.partition(number, TRANSACTION_TOPIC).truncate_to(keep)
+        self.restart(was_clean=False)
 
     # Requests
 

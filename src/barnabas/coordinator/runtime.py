@@ -214,6 +214,11 @@ class CoordinatorRuntime(Generic[ShardT]):
         unready = (ShardState.INITIAL, ShardState.LOADING)
         return any(hosted.state in unready for hosted in self._hosted.values())
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether some shard could not be loaded."""
+        return any(hosted.state is ShardState.FAILED for hosted in self._hosted.values())
+
     # Operations
 
     def _run(

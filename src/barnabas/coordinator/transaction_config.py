@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 
 from barnabas.base.dataclass import dataclass
 from barnabas.base.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from barnabas.coordinator.lost_transactions import ProducerInLog
     from barnabas.coordinator.outcome import Outcome, Timers
     from barnabas.coordinator.transaction_state import TopicPartition, TransactionMetadata
 
@@ -40,6 +41,9 @@ class TransactionContext:
         write_markers: (decided transaction, told which partitions have no marker yet) writes one to each
             of its partitions; it may tell before it returns.
         run: runs an operation on the shard of a transactional id; what fails is told to the second callable.
+        producers_in_logs: returns what logs know of producers; None after a clean stop, when that is what
+            the coordinator knows, too (`lost_transactions.py`).
+        abort_lost: ends a transaction in a partition that no coordinator knows.
     """
 
     config: TransactionConfig
@@ -48,3 +52,5 @@ class TransactionContext:
     server_version: Callable[[], int]
     write_markers: Callable[[TransactionMetadata, Callable[[frozenset[TopicPartition]], None]], None]
     run: Callable[[str, Callable[[int], Outcome[None]], Callable[[], None]], None]
+    producers_in_logs: Callable[[Collection[int]], Iterable[ProducerInLog]] | None = None
+    abort_lost: Callable[[ProducerInLog], None] | None = None

@@ -9,22 +9,28 @@ NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from barnabas.base.clock import Clock
 from barnabas.base.cold_reads import ColdReads
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING, Final, TypeVar
+from barnabas.base.logger import Logger
 from barnabas.coordinator.appender import TransactionEnd
 from barnabas.coordinator.internal_topic import InternalTopic
+from barnabas.coordinator.lost_transactions import ProducerInLog, producers_in_logs
 from barnabas.coordinator.outcome import Outcome, Reply, Timers
 from barnabas.coordinator.record_codec import RecordCodec
 from barnabas.coordinator.runtime import CoordinatorRuntime, RuntimeStatistics
 from barnabas.coordinator.runtime_config import RuntimeConfig
+from barnabas.coordinator.shard_timers import RETRY_DELAY_MS
+from barnabas.coordinator.transaction_changes import FIRST_WITH_EPOCH_BUMPS
 from barnabas.coordinator.transaction_config import TransactionConfig, TransactionContext
 from barnabas.coordinator.transaction_markers import MarkerResults, MarkerWriter
 from barnabas.coordinator.transaction_records import RECORD_FILE
 from barnabas.coordinator.transaction_shard import TransactionShard
 from barnabas.coordinator.transaction_state import (
+    PRODUCER_EPOCH_MAX,
     ProducerIdAndEpoch,
     TopicPartition,
     TransactionMetadata,
@@ -42,6 +48,8 @@ if TYPE_CHECKING:
 TRANSACTION_VERSION: Final = "transaction.version"
 """The feature that tells clients which protocol to follow (KIP-890)."""
 
+_log = Logger(__name__)
+
 Response = TypeVar("Response")
 
 Failed = Callable[[ApiError], None]
@@ -56,6 +64,7 @@ class TransactionCoordinator:
         topic: how `__transaction_state` is made when it is first needed.
         new_producer_id: returns an id that was never given.
         groups: returns the group coordinator, which takes markers for offsets.
+        was_clean: the last stop was, so that logs and the coordinator know the same.
     """
 
     def __init__(
@@ -72,8 +81,12 @@ class TransactionCoordinator:
         wheel: TimerWheel,
         call_soon: Callable[[Callable[[], None]], None],
         cold_reads: ColdReads | None = None,
+        was_clean: bool = True,
     ) -> None:
         self._config = config
+        self._was_clean = was_clean
+        self._clock = clock
+        self._wheel = wheel
         self._topic = InternalTopic(topic, controller)
         self._new_producer_id = new_producer_id
         self._groups = groups
@@ -101,6 +114,8 @@ class TransactionCoordinator:
             server_version=lambda: self.server_version,
             write_markers=lambda decided, done: self._write_markers(partition, decided, done),
             run=self._run,
+            producers_in_logs=None if self._was_clean else partial(producers_in_logs, self._replicas),
+            abort_lost=lambda found: self._abort_lost(partition, found),
         )
         return TransactionShard(context, partition)
 
@@ -282,6 +297,8 @@ class TransactionCoordinator:
     def load_all(self) -> None:
         """Begin to load all ids there are; what is decided is ended, what takes too long is aborted."""
         self._runtime.load_all()
+        if not self._was_clean:
+            self._abort_unknown()
 
     def metadata_changed(self) -> None:
         """The image holds a change; partitions are as it says."""
@@ -347,6 +364,52 @@ class TransactionCoordinator:
             committed=decided.state is TransactionState.PREPARE_COMMIT,
         )
         self._markers.write_until_none_is_left(end, decided.partitions, done)
+
+    # After a power failure
+
+    def _abort_unknown(self) -> None:
+        """Once all ids are known, end the transactions of producers that belong to none."""
+        if self._is_stopped:
+            return
+        if self._runtime.is_loading:
+            self._retry(self._abort_unknown)
+            return
+        if self._runtime.has_failed:
+            return  # perhaps they belong to ids that could not be loaded
+        known: set[int] = set()
+        for metadata in self.transactions():
+            known.update((metadata.producer_id, metadata.previous_producer_id, metadata.next_producer_id))
+        for found in list(producers_in_logs(self._replicas, None)):
+            if found.is_open and found.producer_id not in known:
+                self._abort_lost(0, found)
+
+    def _abort_lost(self, partition: int, found: ProducerInLog) -> None:
+        """Append the marker of a transaction that is lost.
+
+        Args:
+            partition: of `__transaction_state`, in whose coordinator's name.
+        """
+        leader = self._replicas.partitions.by_name.get((TRANSACTION_TOPIC, partition))
+        bumps = self.server_version >= FIRST_WITH_EPOCH_BUMPS
+        end = TransactionEnd(
+            producer_id=found.producer_id,
+            producer_epoch=min(found.producer_epoch + bumps, PRODUCER_EPOCH_MAX),
+            coordinator_epoch=0 if leader is None else leader.leader_epoch,
+            committed=False,
+        )
+        _log.warning(
+            "%s-%d has records of a transaction of producer %d that nobody knows; it is aborted",
+            *found.partition, found.producer_id,
+        )  # fmt: skip
+
+        def written(left: frozenset[TopicPartition]) -> None:
+            if left and not self._is_stopped:
+                self._retry(lambda: self._markers.write_until_none_is_left(end, left, written))
+
+        self._markers.write_until_none_is_left(end, [found.partition], written)
+
+    def _retry(self, call: Callable[[], None]) -> None:
+        self._wheel.add(self._clock.monotonic_ms() + RETRY_DELAY_MS, call)
 
     def _exists(self, partition: TopicPartition) -> bool:
         return self._controller.image.partition(*partition) is not None

@@ -308,6 +308,7 @@ class Broker:
             entropy=self._entropy,
             wheel=self._wheel,
             cold_reads=self._cold_reads,
+            was_clean=self._logs.was_clean,
         )
         self._dispatcher.services = Services(
             cluster_id=formatted.cluster_id,

@@ -33,6 +33,7 @@ class Coordinators:
     Args:
         current_settings: the settings as they are now, dynamic ones included.
         services: where handlers find the coordinators, which makes them; asked late.
+        was_clean: the last stop was.
 
     Attributes:
         groups, transactions: None until somebody asks.
@@ -51,7 +52,9 @@ class Coordinators:
         entropy: Entropy,
         wheel: TimerWheel,
         cold_reads: ColdReads | None,
+        was_clean: bool,
     ) -> None:
+        self._was_clean = was_clean
         self._settings = settings
         self._current_settings = current_settings
         self._services = services
@@ -97,6 +100,7 @@ class Coordinators:
             wheel=self._wheel,
             call_soon=self._reactor.call_soon,
             cold_reads=self._cold_reads,
+            was_clean=self._was_clean,
         )
         return self.transactions
 

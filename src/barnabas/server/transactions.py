@@ -33,11 +33,13 @@ def make_transaction_coordinator(
     wheel: TimerWheel,
     call_soon: Callable[[Callable[[], None]], None],
     cold_reads: ColdReads | None,
+    was_clean: bool,
 ) -> TransactionCoordinator:
     """Return the coordinator of all transactional ids.
 
     Args:
         groups: returns the group coordinator, which takes the markers for offsets.
+        was_clean: the last stop was.
     """
     return TransactionCoordinator(
         config=transaction_config(settings),
@@ -55,6 +57,7 @@ def make_transaction_coordinator(
         wheel=wheel,
         call_soon=call_soon,
         cold_reads=cold_reads,
+        was_clean=was_clean,
     )
 
 

@@ -92,11 +92,14 @@ class DirectoryLoading:
 
     Args:
         loaded: filled in; after an error it has what was opened until then.
+
+    Attributes:
+        was_clean: the last stop left its marker.
     """
 
     __slots__ = (
-        "_clean", "_directory", "_high_watermarks", "_opening", "_openings", "_progress", "_scans", "_starts",
-        "loaded",
+        "_directory", "_high_watermarks", "_opening", "_openings", "_progress", "_scans", "_starts",
+        "loaded", "was_clean",
     )  # fmt: skip
 
     def __init__(
@@ -114,7 +117,7 @@ class DirectoryLoading:
         self._scans: LogScans | None = None
         self._starts: dict[TopicPartition, int] = {}
         self._high_watermarks: dict[TopicPartition, int] = {}
-        self._clean = False
+        self.was_clean = False
 
     def prepare(self, seen: dict[TopicPartition, str]) -> None:
         """Take the clean marker away, look at every log, and begin to scan what must be checked.
@@ -128,7 +131,7 @@ class DirectoryLoading:
         """
         directory, loaded, opening = self._directory, self.loaded, self._opening
         disk, root = directory.disk, directory.path
-        self._clean = directory_checkpoints.take_clean_marker(directory)
+        self.was_clean = directory_checkpoints.take_clean_marker(directory)
         known_points = directory_checkpoints.read_if_there(directory, checkpoints.RECOVERY_POINT_FILE)
         recovery_points = known_points or {}
         loaded.recovery_points_unknown = known_points is None
@@ -157,7 +160,7 @@ class DirectoryLoading:
             log_opening = OpeningLog(
                 directory=directory, path=f"{root}/{name}", topic=key.topic, partition=key.partition,
                 config=config, clock=opening.clock, cache=opening.cache, deletions=opening.deletions,
-                random_below=opening.random_below, clean=self._clean, names=names,
+                random_below=opening.random_below, clean=self.was_clean, names=names,
                 recovery_point=recovery_point, log_start_offset=starts.get(key, 0),
                 producer_expiration_ms=opening.producer_expiration_ms,
                 gapless_from=self._gapless_from(key, known_points, cleaned),

@@ -51,6 +51,7 @@ class LogManager(PartitionLogs):
     Attributes:
         group_commit: syncs logs whose `flush.messages` is reached; to be told of a stop.
         flush_times: how long syncs of logs take.
+        was_clean: the last stop was, of every directory; known after `start`.
         high_watermarks: as checkpointed before this start, by (topic, partition); an entry goes with its log.
         config: replaced when the broker's configs change.
         logs: the open logs, by (topic, partition); not to be changed.
@@ -97,6 +98,7 @@ class LogManager(PartitionLogs):
         self._locks: dict[str, DiskFile] = {}
         self.cleaner: LogCleaner | None = None
         self._started = False
+        self.was_clean = True
         self.recovery = RecoveryProgress()
         now_ms = clock.monotonic_ms()
         self._due_ms = {chore: now_ms + interval_ms for chore, interval_ms in self._chores()}
@@ -196,6 +198,7 @@ class LogManager(PartitionLogs):
 
     def _open_logs(self, directory: LogDirectory, loading: DirectoryLoading) -> None:
         loaded = loading.loaded
+        self.was_clean = self.was_clean and loading.was_clean
         try:
             loading.finish()
         finally:
