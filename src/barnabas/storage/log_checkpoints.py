@@ -1,4 +1,4 @@
-"""What is written of all logs into the checkpoints: recovery points, log starts, high watermarks, clean parts.
+"""What is written of all logs into the checkpoints: recovery points, starts, high watermarks, clean parts.
 
 `directory_checkpoints.py` knows what the files of one directory say, `checkpoint_writes.py` brings them to
 the disk; this one knows which logs there are, and decides what is said of those that could not be opened.
