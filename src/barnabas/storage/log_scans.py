@@ -69,6 +69,10 @@ class RecoveryProgress:
                 self._bytes_taken += request.size
 
 
+class ScanCancelledError(Exception):
+    """The start was given up."""
+
+
 def _tell_nobody(_: RecoveryProgress) -> None:
     return
 
@@ -81,10 +85,11 @@ class LogScans:
         threads: 1 scans where the outcome is asked for.
     """
 
-    __slots__ = ("_numbers", "_progress", "_work")
+    __slots__ = ("_is_closed", "_numbers", "_progress", "_work")
 
     def __init__(self, requests: Iterable[ScanRequest], threads: int, progress: RecoveryProgress) -> None:
         self._progress = progress
+        self._is_closed = False
         self._numbers: dict[str, int] = {}
         self._work: _Work | None = None
         large = [request for request in requests if request.size >= LARGE_BYTES]
@@ -93,10 +98,7 @@ class LogScans:
 
             self._numbers = {request.path: number for number, request in enumerate(large)}
             self._work = OrderedWork(
-                [
-                    partial(scan_segment, request, partial(progress.scanned, request.path))
-                    for request in large
-                ],
+                [partial(scan_segment, request, partial(self._note, request.path)) for request in large],
                 threads=threads,
                 ahead_max=threads * _AHEAD_PER_THREAD,
             )
@@ -114,8 +116,15 @@ class LogScans:
 
         return scan_segment(request, tell)
 
+    def _note(self, path: str, count: int) -> None:
+        """Note how far a thread is, or end its scan when nobody wants to know."""
+        if self._is_closed:
+            raise ScanCancelledError
+        self._progress.scanned(path, count)
+
     def close(self) -> None:
-        """End the threads."""
+        """End the threads, in the middle of a segment if need be."""
+        self._is_closed = True
         if self._work is not None:
             self._work.close()
             self._work = None

@@ -297,6 +297,34 @@ def test_what_is_on_the_disk_only_is_brought_in_by_large_pieces() -> None:
     assert "stall" not in seen
 
 
+def test_a_start_that_is_given_up_ends_its_threads_in_the_middle_of_a_segment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log_scans, "LARGE_BYTES", 1)
+    harness = LogHarness()
+    log = harness.open()
+    for _ in range(40):
+        log.append([batch(value_bytes=300_000)], leader_epoch=0)
+    segment = log.segments.active
+    begun, closing = threading.Event(), threading.Event()
+    read: list[str] = []
+
+    def on_operation(what: str, path: str) -> None:
+        if what == "read":
+            read.append(path)
+            begun.set()
+            assert closing.wait(20)
+
+    harness.disk.on_operation = on_operation
+    request = ScanRequest(harness.disk, segment.path(".log"), 0, segment.size, 4096, None)
+    scans = LogScans([request, request], 2, RecoveryProgress())
+    assert begun.wait(20)
+    close = OrderedWork.close
+    monkeypatch.setattr(OrderedWork, "close", lambda work: (closing.set(), close(work)))
+    scans.close()
+    assert len(read) < 10, "of forty"
+
+
 def test_small_segments_are_scanned_where_they_are_asked_for() -> None:
     harness = LogHarness()
     log = harness.open()
