@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.storage.compaction import verdicts
+from barnabas.storage.compaction import offset_map, verdicts
 from tests.golden.compaction_comparison import GOLDEN_SEEDS, Case, assert_same, clean_here, load
 
 
@@ -16,12 +16,18 @@ def test_a_log_is_cleaned_as_apache_kafka_did(cases: dict[int, Case], seed: int)
     assert_same(clean_here(cases[seed]), cases[seed])
 
 
-@pytest.mark.parametrize("verdicts_max", [0, 40])
-@pytest.mark.parametrize("seed", GOLDEN_SEEDS[:10])
-def test_beyond_the_memory_of_verdicts_it_is_the_same(
-    cases: dict[int, Case], seed: int, verdicts_max: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("verdicts_max", "waiting_max"), [(0, 1), (40, 20), (1 << 20, 1), (1 << 20, 20)])
+@pytest.mark.parametrize("seed", GOLDEN_SEEDS[:8])
+def test_it_is_the_same_however_much_is_remembered(
+    cases: dict[int, Case],
+    seed: int,
+    verdicts_max: int,
+    waiting_max: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Small logs would else never come to the bounds of what waits for the map and of verdicts."""
     monkeypatch.setattr(verdicts, "VERDICTS_BYTES_MAX", verdicts_max)
+    monkeypatch.setattr(offset_map, "WAITING_KEYS_MAX", waiting_max)
     assert_same(clean_here(cases[seed]), cases[seed])
 
 

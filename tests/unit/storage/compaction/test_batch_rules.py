@@ -228,6 +228,18 @@ def test_an_aborted_transaction_stays_in_the_index_with_its_marker_while_a_reade
     assert [header.is_control for header, _ in log.batches()] == [False, True]
 
 
+def test_a_marker_goes_although_its_producer_aborted_another_transaction_before() -> None:
+    log = log_of(
+        transactional(0, ("a", "aborted")),
+        end_marker(1, 7, commit=False),
+        end_marker(2, 7, commit=False),  # nothing is left of its transaction
+    )
+    log.clean(active_producers=())
+    first, second = (header for header, _ in log.batches())
+    assert first.delete_horizon_ms is None
+    assert second.delete_horizon_ms == NOW_MS + DELETE_RETENTION_MS
+
+
 # Batches without records ---------------------------------------------------------------------------
 
 
