@@ -328,6 +328,27 @@ def test_f43_a_directory_that_does_not_work_at_the_start_hides_only_what_it_hold
     peer.close()
 
 
+def test_of_two_directories_of_a_partition_that_counts_which_the_metadata_name(
+    start: Callable[..., RunningBroker], tmp_path: Path
+) -> None:
+    """As a move leaves it whose last step the disk refused, before the power failed."""
+    running = start()
+    peer = Asking(running.port)
+    create(peer)
+    number = partitions_in(peer, "a")[0]
+    assert peer.produce(TOPIC, [b"kept"], partition=number) == 0
+    peer.close()
+    assert running.stop()
+    shutil.copytree(tmp_path / "a" / f"{TOPIC}-{number}", tmp_path / "b" / f"{TOPIC}-{number}")
+    peer = Asking(start().port)
+    assert number in partitions_in(peer, "a")
+    assert number not in partitions_in(peer, "b")
+    assert len(values(peer, number)) == 1
+    peer.close()
+    (stray,) = (tmp_path / "b").glob(f"{TOPIC}-{number}.*-stray")
+    assert list(stray.glob("*.log"))
+
+
 # Moves -------------------------------------------------------------------------------------------
 
 

@@ -59,6 +59,7 @@ MODULES: Final = (
     "barnabas.server.slice_errors",
     "barnabas.server.start_directories",
     "barnabas.storage.deletions",
+    "barnabas.storage.directory_check",
     "barnabas.storage.directory_checkpoints",
     "barnabas.storage.durable_logs",
     "barnabas.storage.flush_scheduler",

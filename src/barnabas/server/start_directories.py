@@ -10,12 +10,14 @@ from barnabas.base.clock import Clock
 from barnabas.base.disk import Disk
 from barnabas.base.entropy import Entropy
 from barnabas.base.logger import Logger
+from barnabas.metadata.directory_changes import directory_of
 from barnabas.metadata.formatting import LogDirsPlan, inspect_log_dirs, prepare_log_dirs
 from barnabas.metadata.image import MetadataImage
 from barnabas.server import component_configs as configs
 from barnabas.server.directory_failures import refuse_missing_directory, usable_directories
 from barnabas.server.settings import Settings
 from barnabas.storage import directory_check
+from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.log_manager import LogManager
 
 _log = Logger(__name__)
@@ -28,7 +30,7 @@ class StartDirectories:
         logs: their manager; its directories that do not work are passed over, or go offline.
     """
 
-    __slots__ = ("_clock", "_disk", "_entropy", "_logs", "_settings")
+    __slots__ = ("_clock", "_disk", "_entropy", "_logs", "_settings", "_twins")
 
     def __init__(
         self, settings: Settings, *, disk: Disk, clock: Clock, entropy: Entropy, logs: LogManager
@@ -38,6 +40,7 @@ class StartDirectories:
         self._clock = clock
         self._entropy = entropy
         self._logs = logs
+        self._twins: list[tuple[str, TopicPartition]] = []
 
     def inspect(self, metadata_dir: str) -> LogDirsPlan:
         """Find out whose directories these are and what they lack; changes nothing.
@@ -63,7 +66,14 @@ class StartDirectories:
             MetadataError, LogManagerError, UnsupportedLogError: it cannot; the text says what to do.
         """
         roots = [directory.path for directory in self._logs.directories if directory.online]
-        directory_check.check_no_twins(self._disk, roots)
+        places = {directory_id: path for path, directory_id in plan.log_dirs.directory_ids.items()}
+
+        def assigned(key: TopicPartition) -> str | None:
+            partition = image.partition(*key)
+            directory = None if partition is None else directory_of(partition, self._settings.node_id)
+            return None if directory is None else places.get(directory)
+
+        self._twins = directory_check.find_twins(self._disk, roots, assigned)
         known = image.brokers.get(self._settings.node_id)
         if not directory_check.used_here_last(self._logs.locks, known.broker_epoch if known else -1):
             directory_check.check_formats(self._disk, roots)
@@ -74,7 +84,7 @@ class StartDirectories:
         refuse_missing_directory(plan, image, self._logs.directories)
 
     def prepare(self, plan: LogDirsPlan) -> None:
-        """Format what is empty.
+        """Format what is empty, set aside what is a partition's twin.
 
         Raises:
             OSError: a disk refuses.
@@ -85,3 +95,4 @@ class StartDirectories:
             controller_endpoint=configs.controller_endpoint(self._settings),
             now_ms=self._clock.wall_ms(),
         )
+        directory_check.set_aside(self._disk, self._twins, self._entropy)

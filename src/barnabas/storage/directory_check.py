@@ -11,17 +11,21 @@ keeps its own partition from being opened.
 """
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from struct import Struct
 
 from barnabas.base.disk import Disk, DiskFile
+from barnabas.base.entropy import Entropy
+from barnabas.base.logger import Logger
 from barnabas.protocol.record_batch import LOG_OVERHEAD_BYTES
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.log_loading import METADATA_PARTITION, LogManagerError
-from barnabas.storage.partition_directory import parse_name
+from barnabas.storage.partition_directory import parse_name, stray_name
 from barnabas.storage.segment import LOG_SUFFIX
 from barnabas.storage.segment_check import UnsupportedLogError
 from barnabas.storage.swap_files import is_offset
+
+_log = Logger(__name__)
 
 _HEAD = Struct(">8xiIb")  # length, CRC-32, magic behind the offset
 _CRC_FROM = 16
@@ -31,23 +35,48 @@ _USE = "barnabas, broker epoch "
 _USE_BYTES_MAX = 100
 
 
-def check_no_twins(disk: Disk, roots: Iterable[str]) -> None:
-    """Refuse a partition that lies in two directories: nobody can tell which holds its records.
+def find_twins(
+    disk: Disk, roots: Iterable[str], assigned: Callable[[TopicPartition], str | None]
+) -> list[tuple[str, TopicPartition]]:
+    """Return which directories of partitions are not the partition's: it lies in another one, too.
+
+    So it is when the disk failed, and the power, in the last step of a move between directories: the metadata
+    say which of the two counts.
 
     Args:
         roots: log.dirs; one that cannot be listed is passed over, as it goes offline.
+        assigned: in which of them the metadata have a partition; None when in none.
     Raises:
-        LogManagerError: names both, and what to do.
+        LogManagerError: nobody can tell which holds its records; names both, and what to do.
     """
     seen: dict[TopicPartition, str] = {}
+    twins = []
     for root in roots:
         for key in _partitions(disk, root):
             other = seen.setdefault(key, root)
-            if other != root:
+            if other == root:
+                continue
+            if assigned(key) not in (root, other):
                 raise LogManagerError(
                     f"{key} lies in {root} and in {other}: a move between directories was interrupted, or "
                     "one is a copy; take the one with fewer records away (barnabas dump-log tells)"
                 )
+            twins.append((other if assigned(key) == root else root, key))
+            seen[key] = assigned(key) or root
+    return twins
+
+
+def set_aside(disk: Disk, twins: Iterable[tuple[str, TopicPartition]], entropy: Entropy) -> None:
+    """Rename directories to `-stray`; their records are kept.
+
+    Raises:
+        OSError: a disk refuses.
+    """
+    for root, key in twins:
+        name = stray_name(key, entropy.random_bytes(16).hex())
+        _log.warning("%s/%s is not where the metadata have it and is set aside as %s", root, key, name)
+        disk.rename(f"{root}/{key}", f"{root}/{name}")
+        disk.sync_dir(root)
 
 
 def check_formats(disk: Disk, roots: Iterable[str]) -> None:

@@ -17,6 +17,7 @@ from barnabas.storage import checkpoints
 from barnabas.storage.future_log_copy import CopyStep, SourceReadError
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.partition_metadata import FILE_NAME as PARTITION_METADATA_FILE
 from barnabas.storage.partition_metadata import write_topic_id
 from barnabas.storage.segment import LOG_SUFFIX, SEGMENT_SUFFIXES, LogSegment, file_stem
 
@@ -102,11 +103,14 @@ class FutureLog:
     def clear(self) -> None:
         """Unlink what is copied: half of a file would look whole to whoever trusts a clean stop.
 
+        Whose copy it is stays said, or Apache Kafka would not start on it.
+
         Raises:
             OSError: the disk refuses.
         """
         for name in self.directory.disk.list_dir(self.path):
-            self.directory.disk.unlink(f"{self.path}/{name}")
+            if name != PARTITION_METADATA_FILE:
+                self.directory.disk.unlink(f"{self.path}/{name}")
 
     # Steps -------------------------------------------------------------------------------------
 

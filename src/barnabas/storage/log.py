@@ -318,7 +318,7 @@ class Log(SegmentedLog):
         work.release()
         directory = work.directory or self.directory
         if error is None:
-            # Open files of a directory that was removed, or whose disk was unmounted, are synced as well as any.
+            # Open files of a directory that was removed, or unmounted, are synced as well as any.
             error = directory.absence()
         if error is not None:
             raise directory.failed(error, f"flushing {self.name}") from error

@@ -54,8 +54,8 @@ class LogDirectory:
     def require_in_place(self) -> None:
         """See that the path still names the directory it named at the start; may be called on any thread.
 
-        Open files go on working when a directory was removed or its disk unmounted, and new ones would be made
-        in an empty mount point: neither would be found again.
+        Open files go on working when a directory was removed or its disk unmounted, and new ones would be
+        made in an empty mount point: neither would be found again.
 
         Raises:
             OSError: it was taken away, or another one is there.

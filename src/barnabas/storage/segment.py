@@ -19,6 +19,7 @@ from barnabas.protocol.record_batch import HEADER_BYTES
 from barnabas.storage import batch_scan, cold_lookup
 from barnabas.storage.offset_index import OffsetIndex, last_entry_fits
 from barnabas.storage.segment_cache import SegmentCache
+from barnabas.storage.segment_files import rename_to_deleted, sync_files
 from barnabas.storage.time_index import NO_TIMESTAMP, TimeIndex
 from barnabas.storage.transaction_index import TransactionIndex
 
@@ -26,7 +27,6 @@ LOG_SUFFIX = ".log"
 INDEX_SUFFIX = ".index"
 TIME_INDEX_SUFFIX = ".timeindex"
 TRANSACTION_INDEX_SUFFIX = ".txnindex"
-DELETED_SUFFIX = ".deleted"
 SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 
 RELATIVE_OFFSET_MAX = batch_scan.RELATIVE_OFFSET_MAX
@@ -445,14 +445,7 @@ class LogSegment:
 
     def sync_indexes(self) -> None:
         """Make the index files, as they were written, durable."""
-        for suffix in SEGMENT_SUFFIXES[1:]:
-            path = self.path(suffix)
-            if self._disk.exists(path):
-                file = self._disk.open(path)
-                try:
-                    file.sync()
-                finally:
-                    file.close()
+        sync_files(self._disk, self.index_paths())
 
     def truncate_to(self, position: int, offset: int) -> None:
         """Cut the log file at `position`, where the batch of `offset` began, and the indexes at `offset`.
@@ -503,13 +496,5 @@ class LogSegment:
 
     def mark_deleted(self) -> list[str]:
         """Rename the files to `.deleted` and return the new paths; readers in flight are not disturbed."""
-        renamed = []
-        for suffix in SEGMENT_SUFFIXES:
-            path = self.path(suffix)
-            try:
-                self._disk.rename(path, path + DELETED_SUFFIX)
-            except FileNotFoundError:
-                continue
-            renamed.append(path + DELETED_SUFFIX)
         self.abandon()
-        return renamed
+        return rename_to_deleted(self._disk, [self.path(suffix) for suffix in SEGMENT_SUFFIXES])

@@ -25,13 +25,13 @@ from barnabas.storage.checkpoints import LEADER_EPOCH_FILE
 from barnabas.storage.partition_metadata import FILE_NAME as PARTITION_METADATA_FILE
 from barnabas.storage.partition_metadata import PartitionMetadataError, read_topic_id
 from barnabas.storage.segment import (
-    DELETED_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
     SEGMENT_SUFFIXES,
     TIME_INDEX_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
 )
+from barnabas.storage.segment_files import DELETED_SUFFIX
 from barnabas.storage.swap_files import CLEANED_SUFFIX, SWAP_SUFFIX, is_offset
 
 EVERYTHING = 2**63 - 1
