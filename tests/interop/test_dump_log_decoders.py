@@ -37,6 +37,7 @@ def test_records_of_the_broker_itself_are_told_alike(tmp_path: Path) -> None:
             producer.begin_transaction()
             for number in range(10):
                 producer.produce(TOPIC, b"%d" % number)
+            producer.flush(30)
             (producer.commit_transaction if commit else producer.abort_transaction)(30)
     (metadata,) = broker.data_dir.glob("__cluster_metadata-0/*.log")
     right = ours(metadata)
@@ -47,7 +48,7 @@ def test_records_of_the_broker_itself_are_told_alike(tmp_path: Path) -> None:
         row = right[int(offset)]
         assert (row["version"], row["data"]) == (told["version"], told["data"])
         assert row["type"].upper() == told["type"].replace("_", "")
-    seen = 0
+    statuses: list[str] = []
     for log in broker.data_dir.glob("__transaction_state-*/*.log"):
         if not log.stat().st_size:
             continue
@@ -56,5 +57,6 @@ def test_records_of_the_broker_itself_are_told_alike(tmp_path: Path) -> None:
             row, told = right[int(offset)], json.loads(payload)
             assert row["key_data"] == json.loads(key)["data"]
             assert (str(row["version"]), row["data"]) == (told["version"], told["data"])
-            seen += 1
-    assert seen >= 8
+            statuses.append(row["data"]["transactionStatus"])
+        assert len(right) == len(_TRANSACTION.findall(dump_log(log, extra=("--transaction-log-decoder",))))
+    assert {"Ongoing", "PrepareCommit", "CompleteAbort"} <= set(statuses), statuses

@@ -216,6 +216,9 @@ def _carry_out(  # noqa: PLR0917 - called once
     disk: Disk, found: Examination, root: RootReport, plan: _Plan, backup: Backup, done: Repaired
 ) -> None:
     question = plan.question
+    for name in disk.list_dir(question.path):
+        if name.endswith(TEMPORARY_SUFFIX):
+            disk.unlink(f"{question.path}/{name}")  # of a repair that was interrupted
     for path in plan.set_aside:
         backup.move(path)
         done.did(path, f"moved to {backup.target}")
