@@ -3,6 +3,7 @@
 The disks are real where the machine lets us mount some; else those tests are skipped, with the reason.
 """
 
+import json
 import os
 import random
 import shutil
@@ -11,8 +12,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from barnabas.protocol import messages
 from barnabas.server.broker import Broker, StartError
@@ -389,6 +392,37 @@ def test_a_partition_moves_while_it_is_produced_to_and_consumed(
     assert running.stop()
     peer = Asking(start().port)
     assert len(values(peer, 0)) == produced
+    peer.close()
+
+
+def test_log_dirs_of_the_command_line(start: Callable[..., RunningBroker], tmp_path: Path) -> None:
+    from barnabas.cli.root import root
+
+    running = start()
+    peer = Asking(running.port)
+    create(peer)
+    at = ["--bootstrap-server", f"127.0.0.1:{running.port}"]
+    number = partitions_in(peer, "a")[0]
+
+    def run(*arguments: str) -> Any:
+        return CliRunner().invoke(root, ["log-dirs", *arguments, *at])
+
+    moved = run("move", f"{TOPIC}-{number}", "--to", str(tmp_path / "b"))
+    assert moved.exit_code == 0, moved.output
+    assert partitions_in(peer, "b") == sorted({number, *partitions_in(peer, "b")})
+    found = json.loads(run("describe", "--output", "json").output)
+    assert {Path(one["path"]).name: (one["error"], len(one["partitions"])) for one in found} == {
+        "a": (None, 1),
+        "b": (None, 3),
+    }
+    assert "cordoned" not in run("describe").output
+    assert f"{TOPIC}-{number}" in run("describe", "--partitions").output
+    refused = run("move", f"{TOPIC}-{number}", "--to", "/elsewhere")
+    assert refused.exit_code == 1
+    assert "LOG_DIR_NOT_FOUND" in refused.output
+    assert run("move", "t", "--to", "/elsewhere").exit_code == 2
+    (tmp_path / "b").rename(tmp_path / "away")
+    eventually(lambda: "offline" in run("describe").output, "nobody noticed")
     peer.close()
 
 
