@@ -4,7 +4,7 @@ A cleaning leaves complete, synced `.cleaned` files. One new segment after the o
 lowest offsets first, as in Apache Kafka; a crash at any moment leaves a log that opens (`swap_files.py`):
 
 1. `step` renames its files to `.swap`. As long as one of them is still named `.cleaned` they count for
-nothing.
+   nothing.
 2. `run`, on any thread, syncs the directory. From here on a crash goes forward.
 3. The next `step` renames the old files to `.deleted` and the new ones to their final names, the `.log` file
    first: a `.log.swap` file is what tells a start that old ones must go. File systems keep the order of
