@@ -16,8 +16,10 @@ from collections.abc import Collection, Iterator
 
 from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.named_tuple import NamedTuple
+from barnabas.coordinator.transaction_changes import FIRST_WITH_EPOCH_BUMPS
 from barnabas.coordinator.transaction_state import (
     PREPARED,
+    PRODUCER_EPOCH_MAX,
     TopicPartition,
     TransactionMetadata,
     TransactionState,
@@ -55,7 +57,10 @@ def accounts_for(metadata: TransactionMetadata, found: ProducerInLog) -> bool:
     """Whether an open transaction in a partition is the one that the coordinator knows."""
     if found.partition not in metadata.partitions:
         return False
+    epoch = metadata.producer_epoch
     if metadata.state in PREPARED:
-        # Its end may have raised the epoch.
-        return metadata.producer_epoch - 1 <= found.producer_epoch <= metadata.producer_epoch
-    return metadata.state is TransactionState.ONGOING and found.producer_epoch == metadata.producer_epoch
+        if metadata.client_version < FIRST_WITH_EPOCH_BUMPS:
+            return epoch - 1 <= found.producer_epoch <= epoch  # fencing raises it
+        # Its end has raised the epoch: records of the new one are of the next transaction.
+        return found.producer_epoch == epoch - 1 or found.producer_epoch == epoch == PRODUCER_EPOCH_MAX
+    return metadata.state is TransactionState.ONGOING and found.producer_epoch == epoch

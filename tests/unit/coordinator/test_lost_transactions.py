@@ -82,3 +82,17 @@ def test_after_a_clean_stop_nothing_is_aborted_that_nobody_knows() -> None:
     world.broker.partition(number, "__transaction_state").truncate_to(0)
     world.restart()
     assert world.markers() == []
+
+
+def test_a_decision_does_not_take_the_next_transaction_along() -> None:
+    """The next one's records are there, its beginning is lost, and so is the end of the one before."""
+    world = Transactions()
+    who = world.begun(P0)
+    world.produce(who)
+    who = world.end(who).reply
+    world.add(who, [P0])
+    world.produce(who)
+    world.lose_power(keep=3)  # the id, the first transaction, the decision to commit it
+    kinds = [kind for _, _, kind in world.markers()]
+    assert kinds[:2] == ["COMMIT", "ABORT"]
+    assert world.last_stable_offset() == world.broker.partition(0).log.log_end_offset
