@@ -166,6 +166,10 @@ class Durability:
             work.release()
             raise
         if self.names_unsynced:
+            first = self._segments.first.base_offset
+            if first in producers.snapshot_offsets:
+                # All that tells of producers whose records were deleted, perhaps before they were synced.
+                work.add_file_paths([producers.path(first)])
             work.add_directory(self._factory.path)
         if self._root_unsynced:
             work.add_directory(self._root)

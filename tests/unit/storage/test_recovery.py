@@ -1,5 +1,6 @@
 """Opening a log: what a clean stop spares, what a crash makes anew, what is cut, what is left alone."""
 
+import random
 import zlib
 
 import pytest
@@ -319,3 +320,21 @@ def test_a_producer_whose_records_were_deleted_is_known_after_a_crash(deleted_to
     log.close()
     log = harness.open(clean=True, log_start_offset=deleted_to)
     assert set(killed(harness, log, log_start_offset=deleted_to).log.producers.producers) == {7, 8}
+
+
+def test_what_tells_of_producers_without_records_is_synced() -> None:
+    """The segment that told of them was deleted before its flush, which would have synced the snapshot."""
+    harness = LogHarness(config=CONFIG)
+    log = harness.open()
+    for number in range(6):
+        producer_id = 7 if number < 4 else 8
+        log.append(
+            [batch(producer_id=producer_id, producer_epoch=0, base_sequence=number % 4)], leader_epoch=0
+        )
+    log.delete_records(4, 6)
+    log.flush()
+    for seed in range(8):
+        log.abandon()
+        harness.disk.crash(random.Random(seed))
+        log = harness.open(recovery_point=6, log_start_offset=4)
+        assert set(log.producers.producers) == {7, 8}
