@@ -123,6 +123,14 @@ class FutureLog:
         self.source.directory.check()
         self.directory.check()
         step = CopyStep(self.directory.disk)
+        try:
+            return step if self._fill(step, bytes_max) else None
+        except OSError as error:
+            step.release()
+            raise self.source.directory.failed(error, f"moving {self.source.name}") from error
+
+    def _fill(self, step: CopyStep, bytes_max: int) -> bool:
+        """Put into a step what is to be done next; return whether there is anything."""
         self._drop_what_is_gone(step)
         if self._unsynced_bytes >= SYNC_EVERY_BYTES:
             self._sync(step)
@@ -136,8 +144,8 @@ class FutureLog:
             self._patience += 1
             self._sync(step)
         else:
-            return None
-        return step
+            return False
+        return True
 
     def step_is_done(self, step: CopyStep) -> None:
         """Let go of a step that was run.

@@ -171,6 +171,12 @@ class FutureLogs:
         """Return the copies that grow in a directory."""
         return {key: move.future for key, move in self.moves.items() if move.future.directory is directory}
 
+    def statistics(self) -> dict[str, int]:
+        """Figures for metrics."""
+        futures = [move.future for move in self.moves.values()]
+        lags = [future.source.log_end_offset - future.end_offset for future in futures]
+        return {"moving": len(futures), "moved": self.moved, "moving_lag_max": max(lags, default=0)}
+
     # Copying -------------------------------------------------------------------------------------
 
     def _start_waiting(self) -> None:
@@ -190,9 +196,6 @@ class FutureLogs:
             return
         try:
             step = move.future.next_step(self.quota.step_bytes(STEP_BYTES))
-        except OSError as error:
-            move.future.source.directory.failed(error, f"moving {move.key}")
-            step = None
         except ApiError as error:
             self._give_up(move, str(error))
             step = None

@@ -376,5 +376,6 @@ class LogManager(PartitionLogs):
             "pending_deletions": len(self._deletions),
             "expired_segments": self.retention.dropped_segments,
             "bytes_checked_at_start": self.recovery.bytes_checked,
+            **(self.made_future_logs.statistics() if self.made_future_logs is not None else {}),
             **{f"sealed_{name}": value for name, value in self._cache.statistics().items()},
         }

@@ -404,7 +404,7 @@ _ROWS: Final = (
     MetricInfo("barnabas_group_commit_files", "counter", "Files and directories synced for them."),
     MetricInfo("barnabas_group_commit_waiting", "gauge", "Logs being synced for them, or about to be."),
     MetricInfo("barnabas_log_high_watermark", "gauge", "Offset up to which consumers read."),
-    MetricInfo("barnabas_logs", "gauge", "Figures of the log manager: logs, open files, deletions."),
+    MetricInfo("barnabas_logs", "gauge", "Figures of the log manager: logs, open files, deletions, moves."),
     MetricInfo("barnabas_metadata_log", "gauge", "Figures of the metadata log."),
     MetricInfo("barnabas_request_log_lines", "counter", "Lines written to the request log."),
     MetricInfo("barnabas_request_log_dropped", "counter", "Lines that could not be written."),
