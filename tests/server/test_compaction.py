@@ -281,6 +281,50 @@ def committed(asking: Asking, group: str) -> int | None:
     return None if told.error_code else int(told.topics[0].partitions[0].committed_offset)
 
 
+def test_transactions_go_on_after_their_topic_was_compacted(tmp_path: Path) -> None:
+    topic, rounds, ids = "__transaction_state", 40, 3
+    with broker_in(tmp_path, transaction_state_log_num_partitions="1") as broker:
+        create(broker, "money", {})
+        transact(broker, "first", [b"0"])
+        alter(
+            broker, ConfigResource.Type.TOPIC, topic,
+            internal_segment_bytes="4000", min_cleanable_dirty_ratio="0.1", file_delete_delay_ms="100",
+        )  # fmt: skip
+        for number in range(ids):
+            transact(broker, f"id-{number}", [b"%d" % turn for turn in range(rounds)])
+        wait_until(lambda: cleaned_to(broker, topic) > 0, "compacted")
+        wait_until(lambda: not cleaner(broker)["running"], "at rest")
+        broker.kill()
+        broker.start()
+        for number in range(ids):
+            transact(broker, f"id-{number}", [b"again"])
+        reader = Consumer(
+            {
+                "bootstrap.servers": broker.bootstrap,
+                "group.id": "g",
+                "isolation.level": "read_committed",
+                "enable.partition.eof": True,
+            }
+        )
+        reader.assign([TopicPartition("money", 0, 0)])
+        values = []
+        while (message := reader.poll(DEADLINE_S)) is not None and message.error() is None:
+            values.append(message.value())
+        reader.close()
+        assert len(values) == 1 + ids * (rounds + 1)
+        assert values[-ids:] == [b"again"] * ids
+
+
+def transact(broker: BarnabasBroker, transactional_id: str, values: list[bytes]) -> None:
+    """Write each value within a transaction of its own."""
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": transactional_id})
+    producer.init_transactions(DEADLINE_S)
+    for value in values:
+        producer.begin_transaction()
+        producer.produce("money", value=value)
+        producer.commit_transaction(DEADLINE_S)
+
+
 # Ended early -----------------------------------------------------------------------------------
 
 
