@@ -15,7 +15,6 @@ from barnabas.base.clock import Clock
 from barnabas.base.cold_reads import ColdReadError, ColdReads
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING, Final
-from barnabas.base.uuids import NULL_UUID
 from barnabas.metadata.image import (
     DIRECTORY_LOST,
     DIRECTORY_MIGRATING,
