@@ -159,7 +159,7 @@ class FetchReader:
         *,
         is_first: bool,
     ) -> FetchPartitionResult:
-        """Read for a follower or a consumer that another replica may suit better, or what is to be checked."""
+        """Read for a follower or a consumer that another replica may suit better; check what is to be."""
 
         def read() -> FetchPartitionResult:
             return self._read_for(partition, request, params, max_bytes, min_one_message, is_first=is_first)

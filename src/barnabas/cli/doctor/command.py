@@ -1,6 +1,7 @@
 """`barnabas doctor`: read everything in data directories, say what is wrong, mend it when asked."""
 
 import json
+import logging
 import os
 import sys
 
@@ -81,6 +82,10 @@ def command(
         raise click.UsageError("--repair needs a stopped broker; it does not go with --live")
     roots = list(dict.fromkeys(os.path.abspath(path) for path in paths))
     progress = _Progress(quiet=quiet)
+    # What opening a log says of its repairs would mislead: here they happen in memory, or are told anyway.
+    silenced = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    context.call_on_close(lambda: logging.disable(silenced))
     try:
         found = examine(roots, jobs=jobs, live=live, must_lock=repair is not None, tell=progress.tell)
     except CannotExamineError as error:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from barnabas.base.dataclass import dataclass, field
 from barnabas.base.disk import Disk, DiskFile
+from barnabas.base.uuids import METADATA_TOPIC_ID
 from barnabas.cli.doctor.cluster import Cluster
 from barnabas.cli.doctor.epochs import is_as_written
 from barnabas.cli.doctor.findings import Finding, Fix, Loss, PartitionReport, Severity
@@ -35,12 +36,14 @@ class RootReport:
     Attributes:
         path: of the directory.
         clean: whether the broker left the marker of a clean stop.
+        broker_epoch: what the marker says of it; None for nothing.
         offsets: by checkpoint file, what it says; a damaged one says nothing.
         lock: held while it is looked at; None when it could not be had.
     """
 
     path: str
     clean: bool = False
+    broker_epoch: int | None = None
     offsets: dict[str, dict[TopicPartition, int]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     lock: DiskFile | None = None
@@ -86,6 +89,7 @@ def _check_marker(disk: Disk, path: str, report: RootReport) -> None:
         is_right = (
             fields["version"] == 0 and isinstance(fields["brokerEpoch"], int) and fields["brokerEpoch"] >= -1
         )
+        report.broker_epoch = fields["brokerEpoch"] if is_right else None
     except (ValueError, KeyError, TypeError):
         is_right = False
     if not is_right and content:  # Kafka before 3.7 left it empty
@@ -128,8 +132,20 @@ def questions(disk: Disk, report: RootReport, cluster: Cluster, *, live: bool) -
             live=live,
             compacted=not is_metadata and (cluster.is_compacted(key.topic) or key in cleaned),
             recovery_point=None if is_metadata or leaving else report.recovery_point(key),
-            topic_id=cluster.topic_id(key.topic),
+            topic_id=METADATA_TOPIC_ID if is_metadata else cluster.topic_id(key.topic),
         )
+
+
+def compare_marker(report: RootReport, cluster: Cluster) -> None:
+    """Say whether the marker of a clean stop is of the broker's last run."""
+    properties = cluster.properties.get(report.path)
+    if cluster.image is None or properties is None or report.broker_epoch is None:
+        return
+    broker = cluster.image.brokers.get(properties.node_id)
+    if broker is not None and report.broker_epoch not in (-1, broker.broker_epoch):
+        path = f"{report.path}/{CLEAN_SHUTDOWN_FILE}"
+        cause = f"is of broker epoch {report.broker_epoch}, the metadata know {broker.broker_epoch}"
+        report.findings.append(_finding("clean-marker", path, cause, Fix.SET_ASIDE))
 
 
 def _leaving(path: str, how: str) -> Finding:

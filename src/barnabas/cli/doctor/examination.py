@@ -12,6 +12,7 @@ from barnabas.cli.doctor.directory import (
     LOCK_FILE,
     RootReport,
     compare_checkpoints,
+    compare_marker,
     look_at_root,
     questions,
     twins,
@@ -113,6 +114,7 @@ def examine(roots: Sequence[str], *, jobs: int, live: bool, must_lock: bool, tel
         found.cluster = read_cluster(disk, roots)
         asked: list[PartitionQuestion] = []
         for root in found.roots:
+            compare_marker(root, found.cluster)
             asked += questions(disk, root, found.cluster, live=live)
         found.findings += twins(
             [(TopicPartition(q.topic, q.partition), q.path) for q in asked if not _is_future(q)]

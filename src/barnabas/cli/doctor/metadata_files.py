@@ -1,8 +1,10 @@
 """What lies beside the metadata log: its snapshots, and who led it last."""
 
+import json
 from collections.abc import Iterator
 
 from barnabas.base.disk import Disk
+from barnabas.base.uuids import NULL_UUID, uuid_text
 from barnabas.cli.doctor.batches import SegmentPlace, SegmentScan
 from barnabas.cli.doctor.findings import NO_LOSS, Finding, Fix, Severity
 from barnabas.metadata.quorum_state import FILE_NAME as QUORUM_STATE_FILE
@@ -11,6 +13,11 @@ from barnabas.metadata.records import MetadataError
 from barnabas.metadata.snapshots import SUFFIX, read_snapshot_file
 
 _EVERYTHING = 2**63 - 1
+_COMMON = {"leaderId", "leaderEpoch", "votedId", "data_version"}
+_FIELDS = {
+    0: _COMMON | {"clusterId", "appliedOffset", "currentVoters"},
+    1: _COMMON | {"votedDirectoryId"},
+}
 
 
 def check_metadata_files(disk: Disk, path: str, last_epoch: int) -> Iterator[Finding]:
@@ -66,7 +73,25 @@ def _check_quorum_state(disk: Disk, path: str, last_epoch: int) -> Iterator[Find
     except MetadataError as error:
         cause = str(error)
     else:
-        if state is not None and state.leader_epoch < last_epoch:
+        if state is not None and not _is_as_written(disk, name):
+            cause = "has not the fields that a broker writes, or a vote that is none"
+        elif state is not None and state.leader_epoch < last_epoch:
             cause = f"says that epoch {state.leader_epoch} is the latest; the log has one of {last_epoch}"
     if cause is not None:
         yield Finding(severity=Severity.START, kind="quorum-state", file=name, cause=cause, fix=Fix.SET_ASIDE)
+
+
+def _is_as_written(disk: Disk, path: str) -> bool:
+    """Whether the fields are those of its version, and who was voted for and where fit each other."""
+    file = disk.open_readonly(path)
+    try:
+        content = file.read_at(0, file.size())
+    finally:
+        file.close()
+    fields = json.loads(content)
+    if min(content) < ord(" "):
+        return False
+    if set(fields) != _FIELDS[fields["data_version"]] or fields["votedId"] < -1:
+        return False
+    voted = fields.get("votedDirectoryId")
+    return voted is None or fields["votedId"] >= 0 or voted == uuid_text(NULL_UUID)
