@@ -1,8 +1,8 @@
 """A data directory goes ours -> Apache Kafka's -> ours -> Apache Kafka's, stopped or killed each time.
 
 Each broker first answers for everything that was there: every record of every partition under both isolation
-levels, topic ids, configs, groups, log starts; then it adds to all of it. Apache Kafka's kafka-dump-log and
-our own dump-log judge the files of each step.
+levels, topic ids, configs, groups, log starts; then it adds to all of it. Apache Kafka's kafka-dump-log,
+our own and the doctor judge the files of each step.
 """
 
 import subprocess
@@ -57,6 +57,7 @@ BROKER_CONFIGS = {
 SMALL_BYTES = 5_000_000
 FULL_BYTES = 256 << 20
 INDEXES = (".index", ".timeindex")
+DUMPED_AT_ONCE = 400
 OTHERS = (".log", ".txnindex", ".snapshot")
 
 
@@ -162,20 +163,32 @@ class Trip:
         """Let both dump-logs read every file; indexes that are still open say nothing when one is killed."""
         # Indexes of logs that are being deleted are as they were when that began.
         files = [path for root in self.roots for path in sorted(root.glob("*-[0-9]/*"))]
+        # kafka-dump-log has it that a batch which compaction has emptied has no timestamp.
+        files = [path for path in files if (path.parent.name, path.suffix) != ("compacted-0", ".timeindex")]
         metadata = [path for path in files if path.parent.name.startswith("__cluster_metadata")]
         rest = [path for path in files if path not in metadata]
-        dump_log(*(path for path in rest if path.suffix in OTHERS + (INDEXES if clean else ())))
+        dump_portions([path for path in rest if path.suffix in OTHERS + (INDEXES if clean else ())])
         if clean:
-            dump_log(*(path for path in rest if path.suffix in INDEXES), index_sanity=True)
+            dump_portions([path for path in rest if path.suffix in INDEXES], index_sanity=True)
         dump_log(
             *(path for path in metadata if path.suffix in (".log", ".checkpoint")),
             extra=("--cluster-metadata-decoder",),
         )
-        command = [sys.executable, "-m", "barnabas", "dump-log", "--check-only", "--deep-iteration"]
-        done = subprocess.run(
-            [*command, *map(str, self.roots)], capture_output=True, text=True, check=False, timeout=1800
-        )
-        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        for command in (["dump-log", "--check-only", "--deep-iteration"], ["doctor", "--quiet"]):
+            done = subprocess.run(
+                [sys.executable, "-m", "barnabas", *command, *map(str, self.roots)],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=1800,
+            )
+            assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+def dump_portions(files: list[Path], *, index_sanity: bool = False) -> None:
+    """Let kafka-dump-log read many files: one argument of a program has its limit."""
+    for first in range(0, len(files), DUMPED_AT_ONCE):
+        dump_log(*files[first : first + DUMPED_AT_ONCE], index_sanity=index_sanity)
 
 
 @pytest.fixture
