@@ -24,6 +24,9 @@ from tests.broker import BarnabasBroker
 from tests.server.asking import Asking
 
 DEADLINE_S = 60
+COORDINATOR_NOT_AVAILABLE = 15
+NOT_COORDINATOR = 16
+UNKNOWN_MEMBER_ID = 25
 STORAGE_ERROR = 56
 NO_LEADER = -1
 TOPIC = "t"
@@ -284,6 +287,35 @@ def test_f43_a_directory_taken_away_goes_offline_and_nothing_is_made_in_its_plac
     peer = Asking(start().port)
     assert len(values(peer, number)) == 1
     assert peer.produce(TOPIC, [b"again"], partition=number) == 0
+    peer.close()
+
+
+def test_f43_groups_whose_partition_is_lost_have_no_coordinator(
+    start: Callable[..., RunningBroker], tmp_path: Path
+) -> None:
+    running = start("offsets.topic.num.partitions=4")
+    peer = Asking(running.port)
+    groups = [f"group-{number}" for number in range(16)]
+
+    def coordinators() -> dict[str, int]:
+        found = peer.ask(messages.FindCoordinatorRequest(coordinator_keys=groups), 4).coordinators
+        return {one.key: one.error_code for one in found}
+
+    def heartbeat(group: str) -> int:
+        beat = messages.HeartbeatRequest(group_id=group, generation_id=1, member_id="m")
+        return peer.ask(beat, 4).error_code
+
+    assert set(coordinators().values()) == {0}
+    assert {heartbeat(group) for group in groups} == {UNKNOWN_MEMBER_ID}
+    (tmp_path / "b").rename(tmp_path / "away")
+    eventually(lambda: set(coordinators().values()) == {0, COORDINATOR_NOT_AVAILABLE}, "nobody noticed")
+    for group, error in coordinators().items():
+        assert heartbeat(group) == (NOT_COORDINATOR if error else UNKNOWN_MEMBER_ID)
+    peer.close()
+    running.stop()
+    (tmp_path / "away").rename(tmp_path / "b")
+    peer = Asking(start("offsets.topic.num.partitions=4").port)
+    assert set(coordinators().values()) == {0}
     peer.close()
 
 
