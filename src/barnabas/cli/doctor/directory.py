@@ -122,6 +122,7 @@ def questions(disk: Disk, report: RootReport, cluster: Cluster, *, live: bool) -
             continue
         is_metadata = key.topic == METADATA_TOPIC
         cleaned = report.offsets.get(checkpoints.CLEANER_OFFSET_FILE, {})
+        starts = report.offsets.get(checkpoints.LOG_START_OFFSET_FILE, {})
         _check_known(report, cluster, key, path)
         yield PartitionQuestion(
             path=path,
@@ -132,6 +133,7 @@ def questions(disk: Disk, report: RootReport, cluster: Cluster, *, live: bool) -
             live=live,
             compacted=not is_metadata and (cluster.is_compacted(key.topic) or key in cleaned),
             recovery_point=None if is_metadata or leaving else report.recovery_point(key),
+            log_start_offset=0 if is_metadata or leaving else starts.get(key, 0),
             topic_id=METADATA_TOPIC_ID if is_metadata else cluster.topic_id(key.topic),
         )
 

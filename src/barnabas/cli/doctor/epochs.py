@@ -104,6 +104,7 @@ def check_epoch_file(
     seen: Sequence[tuple[int, int]],
     *,
     report: PartitionReport,
+    log_start_offset: int,
     may_lack_from: int | None,
     compacted: bool,
 ) -> tuple[list[tuple[int, int]] | None, Finding | None]:
@@ -111,6 +112,7 @@ def check_epoch_file(
 
     Args:
         seen: (epoch, first offset) of the batches.
+        log_start_offset: what lies below was deleted, though its segment may still be there.
         may_lack_from: epochs that begin at or behind this offset may not be written yet; None: all must be.
     """
     try:
@@ -126,22 +128,45 @@ def check_epoch_file(
             return None, _finding(
                 path, f"epoch {after[0]} at {after[1]} follows epoch {before[0]} at {before[1]}"
             )
+    cause = _difference(
+        entries,
+        seen,
+        log_start_offset=log_start_offset,
+        log_end_offset=report.log_end_offset,
+        may_lack_from=may_lack_from,
+        compacted=compacted,
+    )
+    return entries, None if cause is None else _finding(path, cause)
+
+
+def _difference(
+    entries: Sequence[tuple[int, int]],
+    seen: Sequence[tuple[int, int]],
+    *,
+    log_start_offset: int,
+    log_end_offset: int,
+    may_lack_from: int | None,
+    compacted: bool,
+) -> str | None:
+    """Say in what a file's entries are not those of the batches; see check_epoch_file()."""
     starts = dict(entries)
     for number, (epoch, first) in enumerate(seen):
         start = starts.pop(epoch, None)
         if start is None:
-            if may_lack_from is None or first < may_lack_from:
-                return entries, _finding(path, f"leader epoch {epoch} of offset {first} is not in it")
-        elif start == first or (number == 0 and start <= max(first, report.log_start_offset)):
+            end = seen[number + 1][1] if number + 1 < len(seen) else log_end_offset
+            # The file begins where the log does.
+            if end > log_start_offset and (may_lack_from is None or first < may_lack_from):
+                return f"leader epoch {epoch} of offset {first} is not in it"
+        elif start == first or (first <= log_start_offset and start <= max(first, log_start_offset)):
             continue
         elif not (compacted and start < first):
-            return entries, _finding(path, f"leader epoch {epoch} begins at {start}, its batches at {first}")
+            return f"leader epoch {epoch} begins at {start}, its batches at {first}"
     if not compacted:
-        first_seen = seen[0][1] if seen else report.log_end_offset
+        first_seen = seen[0][1] if seen else log_end_offset
         for epoch, start in starts.items():
-            if first_seen <= start != report.log_end_offset:
-                return entries, _finding(path, f"leader epoch {epoch} at offset {start} has no batches")
-    return entries, None
+            if first_seen <= start != log_end_offset:
+                return f"leader epoch {epoch} at offset {start} has no batches"
+    return None
 
 
 def is_as_written(disk: Disk, path: str, lines: Sequence[str]) -> bool:

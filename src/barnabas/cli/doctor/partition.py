@@ -50,6 +50,7 @@ class PartitionQuestion:
         live: a broker may be at it: what is unfinished is not judged.
         compacted: offsets may be missing.
         recovery_point: what was synced; None when the checkpoint does not say.
+        log_start_offset: where the log begins by the checkpoint; 0 when it does not say.
         topic_id: of the metadata; None when that is not known.
     """
 
@@ -60,6 +61,7 @@ class PartitionQuestion:
     live: bool = False
     compacted: bool = False
     recovery_point: int | None = None
+    log_start_offset: int = 0
     topic_id: bytes | None = None
 
     @property
@@ -364,6 +366,7 @@ class _Examination:
             f"{question.path}/{LEADER_EPOCH_FILE}",
             self._epochs.first_offsets(),
             report=self._report,
+            log_start_offset=max(question.log_start_offset, self._report.log_start_offset),
             may_lack_from=None
             if question.clean and not question.live
             else max(question.recovery_point or 0, 0),

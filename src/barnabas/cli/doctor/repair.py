@@ -258,6 +258,7 @@ def _as_mended(question: PartitionQuestion) -> PartitionQuestion:
         partition=question.partition,
         clean=question.topic != METADATA_TOPIC,
         compacted=question.compacted,
+        log_start_offset=question.log_start_offset,
         topic_id=question.topic_id,
     )
 
