@@ -98,6 +98,7 @@ def _sort_out(disk: Disk, question: PartitionQuestion, report: PartitionReport) 
     files = _Files()
     names = disk.list_dir(question.path)
     files.names = set(names)
+    left = 0
     for name in names:
         stem, dot, ending = name.partition(".")
         suffix = dot + ending
@@ -113,7 +114,7 @@ def _sort_out(disk: Disk, question: PartitionQuestion, report: PartitionReport) 
         ):
             continue
         elif name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX)):
-            report.add(_leftover(question, name, "is left of a deletion or a compaction; a start sees to it"))
+            left += 1
         elif suffix in SEGMENT_SUFFIXES:
             report.add(
                 Finding(
@@ -126,6 +127,9 @@ def _sort_out(disk: Disk, question: PartitionQuestion, report: PartitionReport) 
             )
         else:
             report.add(_leftover(question, name, "is no file of a partition; brokers pass it over"))
+    if left:
+        cause = f"{left} files are left of deletions or compactions; a start sees to them"
+        report.add(Finding(severity=Severity.NOTE, kind="leftover", file=question.path, cause=cause))
     files.bases.sort()
     return files
 
