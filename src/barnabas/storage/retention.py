@@ -82,10 +82,15 @@ def expired_by_time(retained: Log, high_watermark: int, rules: RetentionRules) -
     if retained.config.retention_ms < 0:
         return expired
     for segment, end_offset in _with_end_offsets(retained):
-        if end_offset > high_watermark or not segment.size or not _is_old(retained, segment, rules):
+        if end_offset > high_watermark or _is_new(segment) or not _is_old(retained, segment, rules):
             break
         expired.append(segment)
     return expired
+
+
+def _is_new(segment: LogSegment) -> bool:
+    """Whether nothing has been appended to it yet; compaction leaves empty ones that are sealed."""
+    return not segment.size and not segment.sealed
 
 
 def _is_old(retained: Log, segment: LogSegment, rules: RetentionRules) -> bool:
@@ -109,7 +114,7 @@ def expired_by_size(retained: Log, high_watermark: int, _: RetentionRules) -> li
         return expired
     excess = retained.size - retention_bytes
     for segment, end_offset in _with_end_offsets(retained):
-        if end_offset > high_watermark or excess < segment.size or not segment.size:
+        if end_offset > high_watermark or excess < segment.size or _is_new(segment):
             break
         excess -= segment.size
         expired.append(segment)
