@@ -138,9 +138,11 @@ class LogCleaning:
         return InProcessCleaning(task, self._disk, self._clock, lambda _: None)
 
     def _metadata_changed(self, delta: MetadataDelta, _: MetadataImage) -> None:
-        if self._cleaner is not None and any(
-            kind is ConfigResourceType.BROKER for kind, _ in delta.configs_changed
-        ):
+        if self._cleaner is None or not delta.configs_changed:
+            return
+        # Later: the logs have not heard of their new configs yet.
+        self._reactor.call_soon(self._cleaner.policies_changed)
+        if any(kind is ConfigResourceType.BROKER for kind, _ in delta.configs_changed):
             self._cleaner.reconfigure(_config(self._current_settings()))
 
 

@@ -134,6 +134,12 @@ class LogCleaner:
             self._end(run)
         self._call_soon(self._begin_scan)
 
+    def policies_changed(self) -> None:
+        """End the cleanings of logs that are not to be compacted any more, as Kafka does."""
+        for run in list(self.running.values()):
+            if not run.log.config.compact:
+                self._end(run)
+
     def abort(self, key: TopicPartition) -> None:
         """End the cleaning of a log, if there is one; it may be begun again.
 
@@ -209,7 +215,7 @@ class LogCleaner:
                 yield
 
     def _look_at(self, key: TopicPartition, known: Log) -> None:
-        if not known.directory.online or key in self.running or self.trouble.is_uncleanable(key):
+        if not known.directory.online or key in self.running or self.trouble.is_uncleanable(key, known):
             return
         if key in self._manager.moving:
             return  # to another directory: what is copied is not to change
@@ -228,7 +234,7 @@ class LogCleaner:
             return
         except ApiError as error:
             if error.code is not ErrorCode.KAFKA_STORAGE_ERROR:
-                self.trouble.mark_uncleanable(key, str(error))
+                self.trouble.mark_uncleanable(key, known, str(error))
             return
         if found.is_reset:
             self._note_cleaned_to(key, known, found.first_dirty_offset)
@@ -310,7 +316,7 @@ class LogCleaner:
             self._over(run)
             return
         except ValueError as error:
-            self.trouble.mark_uncleanable(run.key, str(error))
+            self.trouble.mark_uncleanable(run.key, known, str(error))
             self._over(run)
             return
         # How much is synced is on the disk before anything is swapped in: both go through one queue.
@@ -394,7 +400,7 @@ class LogCleaner:
         if run.log.cleaning is run:
             run.log.cleaning = None
         if not run.is_ended and kind is not FailureKind.ABORTED:
-            self.trouble.met(run.key, run.log.directory, kind, message, errno)
+            self.trouble.met(run.key, run.log, kind, message, errno)
         self._over(run)
 
     def _end(self, run: CleaningRun) -> None:
@@ -417,7 +423,7 @@ class LogCleaner:
         counts = {directory.path: (0, 0) for directory in self._manager.directories}
         for key in self.trouble.uncleanable:
             known = self._manager.logs.get(key)
-            if known is None:
+            if known is None or not self.trouble.is_uncleanable(key, known):
                 continue
             start = self._manager.checkpoints.cleaner_offsets.get(key, 0)
             dirty = sum([segment.size for segment in known.segments.from_floor(start)[:-1]])

@@ -7,13 +7,13 @@ the disk says takes the directory offline, as any other error of it does.
 """
 
 import errno as errnos
-from collections.abc import Callable, Container
+from collections.abc import Callable, Mapping
 
 from barnabas.base.hints import Final
 from barnabas.base.logger import Logger
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.compaction.task import FailureKind
-from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.log import Log
 
 log = Logger(__name__)
 
@@ -31,14 +31,14 @@ class CleanerTrouble:
         now_ms: reads the monotonic clock.
 
     Attributes:
-        uncleanable: why logs are left alone.
+        uncleanable: logs that are left alone; one made anew under a name is not.
     """
 
     __slots__ = ("_failures", "_now_ms", "_try_at_ms", "uncleanable")
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
-        self.uncleanable: dict[TopicPartition, str] = {}
+        self.uncleanable: dict[TopicPartition, Log] = {}
         self._failures: dict[TopicPartition, int] = {}
         self._try_at_ms: dict[TopicPartition, int] = {}
 
@@ -47,9 +47,9 @@ class CleanerTrouble:
         """How many logs wait to be tried again."""
         return len(self._failures)
 
-    def is_uncleanable(self, key: TopicPartition) -> bool:
+    def is_uncleanable(self, key: TopicPartition, known: Log) -> bool:
         """Whether a log is left alone."""
-        return key in self.uncleanable
+        return self.uncleanable.get(key) is known
 
     def may_try(self, key: TopicPartition) -> bool:
         """Whether a log that failed before may be tried again by now."""
@@ -61,26 +61,24 @@ class CleanerTrouble:
         waits = [at_ms - now_ms for at_ms in self._try_at_ms.values() if at_ms > now_ms]
         return min(waits, default=otherwise_ms)
 
-    def mark_uncleanable(self, key: TopicPartition, why: str) -> None:
+    def mark_uncleanable(self, key: TopicPartition, known: Log, why: str) -> None:
         """Leave a log alone."""
-        if key not in self.uncleanable:
+        if not self.is_uncleanable(key, known):
             log.error("%s is not cleaned any more before a restart: %s", key, why)
-            self.uncleanable[key] = why
+            self.uncleanable[key] = known
 
-    def met(
-        self, key: TopicPartition, directory: LogDirectory, kind: FailureKind, message: str, errno: int
-    ) -> None:
+    def met(self, key: TopicPartition, known: Log, kind: FailureKind, message: str, errno: int) -> None:
         """Take note of a cleaning that failed.
 
         Args:
             errno: what the disk said, when it was the disk.
         """
         if kind is FailureKind.CORRUPT:
-            self.mark_uncleanable(key, message)
+            self.mark_uncleanable(key, known, message)
         elif kind is FailureKind.CRASHED or errno in NO_ROOM or errno in NOT_THE_DISK:
             self._try_later(key, message)
         else:
-            directory.failed(OSError(errno or errnos.EIO, message), f"cleaning {key}")
+            known.directory.failed(OSError(errno or errnos.EIO, message), f"cleaning {key}")
 
     def _try_later(self, key: TopicPartition, message: str) -> None:
         failures = self._failures.get(key, 0)
@@ -94,8 +92,10 @@ class CleanerTrouble:
         self._failures.pop(key, None)
         self._try_at_ms.pop(key, None)
 
-    def forget_unless(self, known: Container[TopicPartition]) -> None:
+    def forget_unless(self, logs: Mapping[TopicPartition, Log]) -> None:
         """Forget logs that are gone."""
-        for remembered in (self.uncleanable, self._failures, self._try_at_ms):
-            for key in [key for key in remembered if key not in known]:
+        for key in [key for key, known in self.uncleanable.items() if logs.get(key) is not known]:
+            del self.uncleanable[key]
+        for remembered in (self._failures, self._try_at_ms):
+            for key in [key for key in remembered if key not in logs]:
                 del remembered[key]

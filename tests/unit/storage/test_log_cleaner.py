@@ -245,6 +245,18 @@ def test_a_stop_ends_all_cleanings_and_leaves_logs_that_open() -> None:
     assert again.logs["t", 0].segments.base_offsets == log.segments.base_offsets  # type: ignore[index]
 
 
+def test_a_log_that_is_not_to_be_compacted_any_more_is_not() -> None:
+    machine = Machine()
+    log = machine.log("t", 40)
+    machine.start()
+    log.config = replace(log.config, cleanup_policy=frozenset({"delete"}))
+    machine.cleaner.policies_changed()
+    machine.work()
+    assert machine.cleaner.statistics().cleaned == 0
+    assert log.cleaning is None
+    assert not [name for name in machine.names(log) if name.endswith(".cleaned")]
+
+
 def test_new_configs_hold_for_cleanings_that_begin_anew() -> None:
     machine = Machine()
     machine.log("t", 40)

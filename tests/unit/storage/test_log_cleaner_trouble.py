@@ -29,7 +29,11 @@ def test_a_damaged_log_is_told_of_once_and_left_alone_while_others_go_on(
     assert figures["uncleanable"] == [["/a", 1, sealed]]
     assert machine.offline == []
     machine.manager.delete("bad", 0)
+    del machine.failures["bad"]
+    machine.log("bad", 40)
     machine.sleep(BACKOFF_MS)
+    machine.work()
+    assert machine.cleaned_topics.count("bad") == 2, "it is another log"
     assert machine.cleaner.statistics().figures()["uncleanable"] == [["/a", 0, 0]]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
+from barnabas.base.dataclass import replace
 from barnabas.base.errors import ApiError
 from barnabas.protocol.record_batch import iter_batches
 from barnabas.protocol.record_batch_builder import BatchBuilder
@@ -15,6 +16,7 @@ from barnabas.storage.log_cleaner_config import CleanerConfig
 from barnabas.storage.log_cleaner_selection import measure
 from barnabas.storage.log_cleaner_task import make_task
 from barnabas.storage.log_config import LogConfig
+from barnabas.storage.retention import RetentionRules, delete_expired
 from tests.storage_setup import FIRST_TIMESTAMP, LogHarness
 
 CONFIG = LogConfig(cleanup_policy=frozenset({"compact"}), segment_bytes=500, index_interval_bytes=100)
@@ -197,6 +199,18 @@ def test_an_empty_new_segment_keeps_its_place(harness: LogHarness) -> None:
     again = harness.open(recovery_point=log.recovery_point)
     assert again.log_start_offset == 0
     assert offsets(again) == offsets(log)
+
+
+def test_retention_goes_on_behind_an_empty_new_segment(harness: LogHarness) -> None:
+    log = harness.open()
+    append(log, [(0, number) for number in range(40)])
+    swap(log, clean(harness, log))
+    assert log.segments.first.size == 0
+    log.config = replace(log.config, cleanup_policy=frozenset({"compact", "delete"}), retention_ms=1_000)
+    active = log.segments.active.base_offset
+    rules = RetentionRules(now_ms=FIRST_TIMESTAMP + 10_000)
+    assert delete_expired(log, active, rules) > 1
+    assert log.log_start_offset == active
 
 
 # Others change the log meanwhile ---------------------------------------------------------------
