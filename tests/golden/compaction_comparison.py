@@ -16,6 +16,7 @@ from typing import Any
 from barnabas.protocol.compression import Codec
 from barnabas.protocol.record_batch import iter_batches, records_section
 from barnabas.storage.compaction.task import CleaningStatistics
+from barnabas.storage.transaction_index import ENTRY
 from tests.compaction_setup import DELETE_RETENTION_MS, NOW_MS, CompactedLog, LogMaker
 
 GOLDEN = Path(__file__).parent / "compaction.json.xz"
@@ -151,6 +152,8 @@ def assert_same(ours: Case, theirs: Case) -> None:
     starts = case_start = ours.segments[0][0]
     for number, (our, their) in enumerate(zip(ours.cleanings, theirs.cleanings, strict=True)):
         where = f"seed {ours.seed}, cleaning {number}"
+        if number and _may_take_for_aborted(theirs.cleanings[number - 1], starts):
+            return
         assert our.files is not None
         assert their.files is not None
         assert our.cleaned_to == their.cleaned_to, where
@@ -168,6 +171,20 @@ def assert_same(ours: Case, theirs: Case) -> None:
             assert our.counts[2] == their.counts[2], where
         assert our.counts[3:] == their.counts[3:], where
         starts = next_dirty(ours, our.cleaned_to)
+
+
+def _may_take_for_aborted(before: Cleaning, starts: int) -> bool:
+    """Whether Apache Kafka may take transactions for aborted when the next cleaning begins at `starts`.
+
+    It asks for the aborted transactions of the segment that holds the first dirty offset from the log's start
+    on, but reads the segment only from an index entry before that offset: a marker further ahead is not met,
+    and the producer's next transaction seems to be aborted, too. Its records then supersede nothing; they
+    and what is older stay until a later cleaning. Ours supersede.
+    """
+    files = before.files or {}
+    bases = [int(name[:20]) for name in files if name.endswith(".log") and int(name[:20]) <= starts]
+    entries = ENTRY.iter_unpack(files.get(f"{max(bases, default=0):020d}.txnindex", b""))
+    return any(last_offset < starts for _, _, _, last_offset, _ in entries)
 
 
 # The file ------------------------------------------------------------------------------------------
