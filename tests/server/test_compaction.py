@@ -145,9 +145,9 @@ def log_bytes(broker: BarnabasBroker, partition: str) -> int:
     return sum((directory / name).stat().st_size for name in files(broker, partition))
 
 
-def cleaned_to(broker: BarnabasBroker, topic: str) -> int:
+def cleaned_to(directory: Path, topic: str) -> int:
     """Return the checkpointed offset up to which a topic's partition is clean; 0 without one."""
-    path = broker.data_dir / "cleaner-offset-checkpoint"
+    path = directory / "cleaner-offset-checkpoint"
     for line in path.read_text().splitlines() if path.exists() else ():
         if line.startswith(f"{topic} 0 "):
             return int(line.split()[2])
@@ -171,7 +171,7 @@ def test_a_topic_is_compacted_while_it_is_produced_to_and_read(tmp_path: Path) -
             produce(broker, "table", range(end - 2_000, end))
             reader = read(broker, "table")
             assert reader.last == {b"k%d" % key: end - keys + key for key in range(keys)}
-        wait_until(lambda: cleaned_to(broker, "table") > count // 2, "compacted up to near the end")
+        wait_until(lambda: cleaned_to(broker.data_dir, "table") > count // 2, "compacted up to near the end")
         wait_until(lambda: not cleaner(broker)["running"], "at rest")
         reader = read(broker, "table")
         expected = {b"k%d" % key: count - keys + key for key in range(keys)}
@@ -218,7 +218,7 @@ def test_a_consumer_far_behind_reads_all_that_is_left_while_retention_and_compac
         assert reader.offsets == sorted(set(reader.offsets))
         assert reader.last == {b"k%d" % key: 4_000 + key for key in range(4_000)}
         assert files(broker, "history-0")[0] > "0" * 20 + ".log", "retention took some"
-        wait_until(lambda: cleaned_to(broker, "history") > 7_000, "compacted, too")
+        wait_until(lambda: cleaned_to(broker.data_dir, "history") > 7_000, "compacted, too")
 
 
 @pytest.mark.parametrize("stop", ["clean", "kill"])
@@ -233,7 +233,7 @@ def test_committed_offsets_are_the_same_after_their_topic_was_compacted(tmp_path
         )  # fmt: skip
         for number in range(1_500):
             assert commit(asking, f"group-{number % 7}", number) == 0
-        wait_until(lambda: cleaned_to(broker, "__consumer_offsets") > 1_000, "compacted")
+        wait_until(lambda: cleaned_to(broker.data_dir, "__consumer_offsets") > 1_000, "compacted")
         wait_until(lambda: not cleaner(broker)["running"], "at rest")
         before = {group: committed(asking, group) for group in (f"group-{n}" for n in range(8))}
         assert before["group-3"] == max(n for n in range(1_500) if n % 7 == 3)
@@ -292,7 +292,7 @@ def test_transactions_go_on_after_their_topic_was_compacted(tmp_path: Path) -> N
         )  # fmt: skip
         for number in range(ids):
             transact(broker, f"id-{number}", [b"%d" % turn for turn in range(rounds)])
-        wait_until(lambda: cleaned_to(broker, topic) > 0, "compacted")
+        wait_until(lambda: cleaned_to(broker.data_dir, topic) > 0, "compacted")
         wait_until(lambda: not cleaner(broker)["running"], "at rest")
         broker.kill()
         broker.start()
@@ -359,7 +359,7 @@ def test_a_cleaning_process_that_is_killed_is_followed_by_another_and_told_once(
             wait_until(lambda gone=pid: set(children(broker)) - {gone}, "another process")
         assert broker.log_tail().count("could not be cleaned and is tried again") == 1
         alter(broker, ConfigResource.Type.BROKER, "1", log_cleaner_io_max_bytes_per_second="100000000.0")
-        wait_until(lambda: cleaned_to(broker, "slow") > 4_000, "cleaned")
+        wait_until(lambda: cleaned_to(broker.data_dir, "slow") > 4_000, "cleaned")
         assert read(broker, "slow").last == {b"k%d" % key: 4_900 + key for key in range(100)}
 
 
@@ -390,6 +390,27 @@ def is_running(pid: int) -> bool:
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return False
+
+
+def test_a_log_moves_in_the_middle_of_its_cleaning_and_is_cleaned_where_it_goes(tmp_path: Path) -> None:
+    homes = [tmp_path / "data", tmp_path / "other"]
+    with cleaning_slowly(tmp_path, log_dirs=",".join(map(str, homes))) as broker:
+        (home,) = [path for path in homes if (path / "slow-0").exists()]
+        (target,) = [path for path in homes if path != home]
+        topic = messages.AlterReplicaLogDirsRequestAlterReplicaLogDirTopic(name="slow", partitions=[0])
+        wanted = messages.AlterReplicaLogDirsRequestAlterReplicaLogDir(path=str(target), topics=[topic])
+        asking = Asking(broker.port)
+        answer: Any = asking.ask(messages.AlterReplicaLogDirsRequest(dirs=[wanted]), 2)
+        asking.close()
+        assert answer.results[0].partitions[0].error_code == 0
+        wait_until((target / "slow-0").exists, "moved")
+        alter(broker, ConfigResource.Type.BROKER, "1", log_cleaner_io_max_bytes_per_second="100000000.0")
+        wait_until(lambda: cleaned_to(target, "slow") > 4_000, "cleaned where it is")
+        assert cleaned_to(home, "slow") == 0
+        assert not [name for name in os.listdir(target / "slow-0") if name.endswith((".cleaned", ".swap"))]
+        reader = read(broker, "slow")
+        assert reader.last == {b"k%d" % key: 4_900 + key for key in range(100)}
+        assert len(reader.offsets) < 2_000
 
 
 def test_nothing_is_compacted_where_it_is_switched_off(tmp_path: Path) -> None:
