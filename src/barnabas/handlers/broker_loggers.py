@@ -37,6 +37,7 @@ MODULES: Final = (
     "barnabas.coordinator.log_loader",
     "barnabas.coordinator.offset_cleanup",
     "barnabas.coordinator.runtime",
+    "barnabas.coordinator.transaction_coordinator",
     "barnabas.coordinator.transaction_markers",
     "barnabas.coordinator.transaction_shard",
     "barnabas.handlers.api_01_fetch",

@@ -80,6 +80,7 @@ def administered(**static_configs: str) -> Services:
             settings,
             new_producer_id=services.producer_ids.next_id,
             groups=lambda: services.groups,
+            was_clean=True,
             controller=controller,
             replicas=replicas,
             clock=node.clock,
