@@ -458,6 +458,7 @@ def test_log_dirs_of_the_command_line(start: Callable[..., RunningBroker], tmp_p
     peer.close()
 
 
+@pytest.mark.timeout(900)
 def test_a_broker_killed_while_partitions_move_loses_nothing(tmp_path: Path, slow: bool) -> None:
     seed = int.from_bytes(os.urandom(4), "big")
     print(f"seed {seed}")
@@ -467,7 +468,7 @@ def test_a_broker_killed_while_partitions_move_loses_nothing(tmp_path: Path, slo
         peer = Asking(broker.port)
         create(peer)
         acknowledged = [0] * PARTITIONS
-        for turn in range(60 if slow else 3):
+        for turn in range(40 if slow else 3):
             for number in range(PARTITIONS):
                 path = tmp_path / dice.choice("ab")
                 assert move(peer, number, path) == 0
