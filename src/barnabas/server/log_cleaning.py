@@ -8,6 +8,7 @@ sealed segment, all that happens is a look at the logs every so often. Each clea
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from barnabas.base.clock import Clock
 from barnabas.base.disk import Disk, OsDisk
@@ -64,6 +65,7 @@ class LogCleaning:
         self._cleaner: LogCleaner | None = None
         self._threads: WorkerPool | None = None
         self._is_stopped = False
+        self._looks = 0
 
     def start(self) -> None:
         """Read how far logs are clean, and look after them from now on; the logs are open."""
@@ -94,11 +96,12 @@ class LogCleaning:
             self._cleaner.abandon()
 
     def _look_later(self, delay_ms: int) -> None:
-        self._reactor.call_later(max(1, delay_ms), self._look)
+        self._looks += 1
+        self._reactor.call_later(max(1, delay_ms), partial(self._look, self._looks))
 
-    def _look(self) -> None:
-        """Make the cleaner once a log may have to be cleaned."""
-        if self._is_stopped:
+    def _look(self, number: int) -> None:
+        """Make the cleaner once a log may have to be cleaned; of the looks that are due the last counts."""
+        if self._is_stopped or number != self._looks:
             return
         logs = self._logs.logs.values()
         if any("compact" in log.config.cleanup_policy and len(log.segments) > 1 for log in logs):
@@ -138,12 +141,16 @@ class LogCleaning:
         return InProcessCleaning(task, self._disk, self._clock, lambda _: None)
 
     def _metadata_changed(self, delta: MetadataDelta, _: MetadataImage) -> None:
-        if self._cleaner is None or not delta.configs_changed:
+        if not delta.configs_changed:
             return
-        # Later: the logs have not heard of their new configs yet.
-        self._reactor.call_soon(self._cleaner.policies_changed)
-        if any(kind is ConfigResourceType.BROKER for kind, _ in delta.configs_changed):
-            self._cleaner.reconfigure(_config(self._current_settings()))
+        concerns_broker = any(kind is ConfigResourceType.BROKER for kind, _ in delta.configs_changed)
+        if self._cleaner is not None:
+            # Later: the logs have not heard of their new configs yet.
+            self._reactor.call_soon(self._cleaner.policies_changed)
+            if concerns_broker:
+                self._cleaner.reconfigure(_config(self._current_settings()))
+        elif concerns_broker:
+            self._look_later(self._current_settings().integer("log.cleaner.backoff.ms"))
 
 
 def _config(settings: Settings) -> CleanerConfig:
