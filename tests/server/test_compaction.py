@@ -193,9 +193,8 @@ def test_a_consumer_far_behind_reads_all_that_is_left_while_retention_and_compac
     tmp_path: Path,
 ) -> None:
     """Fifty segments, half of them taken away and the rest compacted under its reading."""
-    with broker_in(
-        tmp_path, log_retention_check_interval_ms="200", log_cleaner_backoff_ms="3600000"
-    ) as broker:
+    slow = {"log_retention_check_interval_ms": "200", "log_initial_task_delay_ms": "200"}
+    with broker_in(tmp_path, log_cleaner_backoff_ms="3600000", **slow) as broker:
         policy = {
             **COMPACTED,
             "cleanup.policy": "compact,delete",
@@ -210,15 +209,15 @@ def test_a_consumer_far_behind_reads_all_that_is_left_while_retention_and_compac
         reader = Reader(broker, "history", **SLOW_READER)
         for _ in range(500):
             assert not reader.read()
-        alter(broker, ConfigResource.Type.BROKER, "1", log_cleaner_backoff_ms="100")
         kept = log_bytes(broker, "history-0") * 6 // 10
         alter(broker, ConfigResource.Type.TOPIC, "history", retention_bytes=str(kept))
+        wait_until(lambda: files(broker, "history-0")[0] > "0" * 20 + ".log", "retention took some")
+        alter(broker, ConfigResource.Type.BROKER, "1", log_cleaner_backoff_ms="100")
         while not reader.read():
             if len(reader.offsets) % 200 == 0:
                 time.sleep(0.02)
         assert reader.offsets == sorted(set(reader.offsets))
         assert reader.last == {b"k%d" % key: 4_000 + key for key in range(4_000)}
-        assert files(broker, "history-0")[0] > "0" * 20 + ".log", "retention took some"
         wait_until(lambda: cleaned_to(broker.data_dir, "history") > 7_000, "compacted, too")
 
 
