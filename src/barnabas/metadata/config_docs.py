@@ -150,7 +150,7 @@ BROKER_DOCS: Final[dict[str, str]] = {
     "metadata.max.retention.ms": "Age at which old metadata snapshots and segments are deleted.",
     "node.id": "This node's number in the cluster.",
     "num.partitions": "Partitions of a topic that does not say how many.",
-    "num.recovery.threads.per.data.dir": "Logs checked at one time when a start follows a crash.",
+    "num.recovery.threads.per.data.dir": "Segments checked at one time when a start follows a crash.",
     "offset.metadata.max.bytes": "Longest text a consumer may store beside an offset.",
     "offsets.retention.minutes": "How long a group's offsets outlive the group's last member.",
     "offsets.topic.num.partitions": "Partitions of __consumer_offsets; fixed once it exists.",

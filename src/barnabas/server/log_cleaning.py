@@ -14,11 +14,11 @@ from barnabas.base.clock import Clock
 from barnabas.base.disk import Disk, OsDisk
 from barnabas.base.entropy import Entropy
 from barnabas.base.hints import TYPE_CHECKING, Final
+from barnabas.base.worker import RunBlocking
 from barnabas.metadata.controller import Controller
 from barnabas.metadata.image import ConfigResourceType, MetadataDelta, MetadataImage
 from barnabas.net.reactor import Reactor
 from barnabas.server.settings import Settings
-from barnabas.storage.flush_scheduler import RunBlocking
 from barnabas.storage.log_manager import LogManager
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from barnabas.base.file_turns import FileTurns
+from barnabas.base.worker import RunBlocking, run_inline
 from barnabas.storage import checkpoints
 from barnabas.storage.checkpoints import TopicPartition
-from barnabas.storage.flush_scheduler import RunBlocking, run_inline
 from barnabas.storage.log_directory import LogDirectory
 
 WRITES_MAX = 2

@@ -4,29 +4,17 @@ What appends wait for goes another way (`group_commit.py`) and over threads of i
 queued behind a gigabyte of a sealed segment; both may sync one log at a time.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from barnabas.base.durations import DurationHistogram
 from barnabas.base.errors import ApiError
 from barnabas.base.logger import Logger
+from barnabas.base.worker import RunBlocking
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.flush_work import FlushWork
 from barnabas.storage.log import Log
 
 log = Logger(__name__)
-
-RunBlocking = Callable[[Callable[[], None], Callable[[OSError | None], None]], None]
-"""`run_blocking(work, done)`: run `work` off the loop, then call `done` on it with the OSError, if any."""
-
-
-def run_inline(work: Callable[[], None], done: Callable[[OSError | None], None]) -> None:
-    """Run blocking work at once, for tests and tools."""
-    try:
-        work()
-    except OSError as error:
-        done(error)
-    else:
-        done(None)
 
 
 class FlushScheduler:

@@ -23,10 +23,10 @@ from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.logger import Logger
+from barnabas.base.worker import RunBlocking
 from barnabas.storage import checkpoints, directory_checkpoints
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
-from barnabas.storage.flush_scheduler import RunBlocking
 from barnabas.storage.future_log import STEP_BYTES, FutureLog
 from barnabas.storage.future_log_copy import CopyStep
 from barnabas.storage.log import Log

@@ -23,7 +23,7 @@ from barnabas.base.logger import Logger
 from barnabas.storage.checkpoints import TopicPartition
 
 if TYPE_CHECKING:
-    from barnabas.storage.flush_scheduler import RunBlocking
+    from barnabas.base.worker import RunBlocking
     from barnabas.storage.flush_work import FlushWork
     from barnabas.storage.log import Log
 

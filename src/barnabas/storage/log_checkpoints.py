@@ -7,10 +7,10 @@ the disk; this one knows which logs there are, and decides what is said of those
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
+from barnabas.base.worker import RunBlocking
 from barnabas.storage import checkpoints, directory_checkpoints
 from barnabas.storage.checkpoint_writes import CheckpointWrites
 from barnabas.storage.checkpoints import TopicPartition
-from barnabas.storage.flush_scheduler import RunBlocking
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
 

@@ -26,10 +26,10 @@ from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING, Final
 from barnabas.base.logger import Logger
+from barnabas.base.worker import RunBlocking
 from barnabas.storage import log_cleaner_selection as selection
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.compaction.task import CleaningFactory, CleaningResult, FailureKind
-from barnabas.storage.flush_scheduler import RunBlocking
 from barnabas.storage.log import Log
 from barnabas.storage.log_cleaner_config import CleanerConfig
 from barnabas.storage.log_cleaner_run import CleaningRun
