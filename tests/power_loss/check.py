@@ -291,6 +291,10 @@ class Checker:
         end, start = log.log_end_offset, log.log_start_offset
         history.check_end(end, all_kept=self._kept_since_recovered)
         expect(
+            start >= history.start_deleted,
+            f"{history.name} begins at {start}, but below {history.start_deleted} all was deleted",
+        )
+        expect(
             start <= history.start_asked or history.may_expire,
             f"{history.name} begins at {start}, nobody deleted that",
         )

@@ -8,15 +8,45 @@ only the process dies. After each, `check.py` compares what is there with what c
 
 import pytest
 
+from tests.power_loss.broken_rules import RULES, broken
 from tests.power_loss.replay import run_many, run_seed
 
 CI_SEEDS = 50
 SLOW_SEEDS = 2000
+SEEDS_UNTIL_NOTICED = 60
+
+QUICKLY_NOTICED = (
+    "appended_names_are_not_synced",
+    "appends_are_answered_before_their_sync",
+    "metadata_are_answered_before_their_sync",
+    "producer_ids_are_not_reserved",
+    "replaced_files_are_not_synced",
+)
+"""Those that one of the first seeds finds; the others take up to a minute."""
 
 
 @pytest.mark.parametrize("seed", range(CI_SEEDS))
 def test_after_power_loss_the_broker_has_what_it_promised(seed: int) -> None:
     run_seed(seed)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        pytest.param(
+            name, marks=() if name in QUICKLY_NOTICED else (pytest.mark.slow, pytest.mark.timeout(600))
+        )
+        for name in RULES
+    ],
+)
+def test_a_broken_rule_is_noticed(rule: str) -> None:
+    with broken(RULES[rule]), pytest.raises(AssertionError, match="replay:"):
+        run_until_noticed()
+
+
+def run_until_noticed() -> None:
+    for seed in range(SEEDS_UNTIL_NOTICED):
+        run_seed(seed)
 
 
 @pytest.mark.slow
