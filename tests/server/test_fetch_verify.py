@@ -132,6 +132,7 @@ def test_damage_is_refused_with_the_batches_before_it_served(served: Served) -> 
                     found = wire.fetch(DAMAGED, offset)
                     if found.error_code:
                         break
+                    assert offset < len(served.records), "damage was served"
                     got.update(records_of(bytes(found.records)))
                     offset = max(got) + 1
                 assert (found.error_code, offset) == (CORRUPT_MESSAGE, number * RECORDS)
