@@ -10,6 +10,7 @@ what a client sent and therefore reads more of each record than is wanted here.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from barnabas.base.errors import DecodeError
 from barnabas.base.named_tuple import NamedTuple
@@ -59,13 +60,19 @@ class _Shape(NamedTuple):
 
 
 def iter_record_places(
-    section: bytes, records_count: int, *, is_dense: bool, wants_keys: bool = True
+    section: bytes,
+    records_count: int,
+    *,
+    is_dense: bool,
+    wants_keys: bool = True,
+    offset_delta_max: int = 0x7FFFFFFF,
 ) -> Iterator[RecordPlaces]:
     """Yield what there is to know of all records that fill `section`, in portions.
 
     Args:
         section: the uncompressed records.
         is_dense: the offset deltas are 0, 1, 2, ... as a producer sends them, and need not be read.
+        offset_delta_max: of the batch; offset deltas that are read must ascend up to here at most.
         wants_keys: False leaves them None in runs of records, where they would cost most.
     Raises:
         DecodeError: malformed, cut, or bytes left over.
@@ -76,6 +83,7 @@ def iter_record_places(
     index = position = 0
     next_try = 0 if records_count >= _RUN_RECORDS_MIN else records_count
     backoff = 1
+    last_delta = -1
     while index < records_count:
         portion_max = min(records_count - index, PORTION_RECORDS_MAX)
         try:
@@ -91,11 +99,20 @@ def iter_record_places(
                 places = _read_singles(section, position, end, index, portion_max, is_dense=is_dense)
         except IndexError:
             raise DecodeError(f"record is cut at byte {end}") from None
+        if not is_dense:
+            deltas = places.offset_deltas
+            if deltas[0] <= last_delta or deltas[-1] > offset_delta_max or not _ascends(deltas):
+                raise DecodeError(f"offsets of the records before byte {places.starts[-1]} are out of order")
+            last_delta = deltas[-1]
         yield places
         index += len(places.keys)
         position = places.starts[-1]
     if position != end:
         raise DecodeError(f"{end - position} bytes are left behind {records_count} records")
+
+
+def _ascends(deltas: Sequence[int]) -> bool:
+    return all(earlier < later for earlier, later in pairwise(deltas))
 
 
 def _read_singles(  # noqa: PLR0912 - one flat loop: a call per field would double its cost

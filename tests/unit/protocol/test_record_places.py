@@ -80,6 +80,13 @@ def test_mutated_records_are_refused_or_read(is_dense: bool) -> None:
     assert 0 < refused < 2000
 
 
+@pytest.mark.parametrize("deltas", [(0, 1, 1), (0, 2, 1), (0, 1, 6)], ids=["twice", "back", "beyond"])
+def test_offsets_out_of_order_are_refused(deltas: tuple[int, ...]) -> None:
+    section = b"".join(encode_record(0, delta, b"k", b"v") for delta in deltas)
+    with pytest.raises(DecodeError, match="out of order"):
+        list(iter_record_places(section, len(deltas), is_dense=False, offset_delta_max=5))
+
+
 def test_bytes_left_over_or_missing_are_refused() -> None:
     section = section_of(Random(3), 20, is_dense=True, same=True)
     for content, count in (

@@ -115,7 +115,9 @@ class BatchFilter:
         section = records_of(batch, header)
         tombstones_stay = horizon_ms is None or self._now_ms < horizon_ms
         kept = Kept()
-        for places in iter_record_places(section, count, is_dense=is_dense):
+        for places in iter_record_places(
+            section, count, is_dense=is_dense, offset_delta_max=header.last_offset_delta
+        ):
             self._choose(places, header.base_offset, kept, tombstones_stay=tombstones_stay)
         if kept.count == 0:
             return self._without_records(batch, header)

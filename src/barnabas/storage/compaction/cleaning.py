@@ -296,7 +296,9 @@ def _map_batch(batch: bytes, header: BatchHeader, offset_map: OffsetMap, first_d
     """Put a batch's keys into the map; return how many records were looked at: fewer when it got full."""
     base_offset, count = header.base_offset, header.records_count
     is_dense = count == header.last_offset_delta + 1
-    for places in iter_record_places(records_of(batch, header), count, is_dense=is_dense):
+    for places in iter_record_places(
+        records_of(batch, header), count, is_dense=is_dense, offset_delta_max=header.last_offset_delta
+    ):
         offsets: Sequence[int]
         if is_dense:
             first = base_offset + places.first_index
