@@ -23,7 +23,7 @@ from tests.golden.compaction_comparison import (
 )
 from tests.oracle.kafka import java
 
-pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.slow]
+pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.slow, pytest.mark.timeout(400)]
 
 _TIMEOUT_S = 300
 _SEEDS = range(1000, 1150)
