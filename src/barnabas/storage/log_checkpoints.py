@@ -64,6 +64,8 @@ class LogCheckpoints:
                 known is not None and known.directory is directory and offset <= known.log_end_offset
             ):
                 self.cleaner_offsets[key] = offset
+        if any(key not in self.cleaner_offsets for key in offsets):
+            self._write_cleaner_offsets(directory)  # or a log made anew under the name would pass for clean
 
     def cleaned_to(self, key: TopicPartition, directory: LogDirectory, offset: int) -> None:
         """Note, and have written, up to where a log of a directory is clean."""

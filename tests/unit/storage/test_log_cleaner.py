@@ -5,7 +5,7 @@ import errno
 import pytest
 
 from barnabas.base.dataclass import replace
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.checkpoints import TopicPartition, write_offsets
 from tests.cleaner_setup import BACKOFF_MS, Machine
 
 
@@ -84,6 +84,17 @@ def test_a_checkpoint_beyond_the_end_of_a_log_is_not_read() -> None:
     machine.manager.checkpoints.cleaned_to(TopicPartition("t", 0), machine.manager.directories[0], 41)
     assert machine.manager.shutdown()
     assert machine.make_manager(("/a",)).checkpoints.cleaner_offsets == {}
+
+
+def test_what_the_checkpoint_says_of_logs_that_are_gone_is_forgotten_for_good() -> None:
+    machine = Machine()
+    machine.log("t", 40)
+    machine.manager.checkpoints.cleaned_to(TopicPartition("gone", 0), machine.manager.directories[0], 7)
+    write_offsets(machine.disk, "/a/cleaner-offset-checkpoint", {TopicPartition("gone", 0): 7})
+    assert machine.manager.shutdown()
+    write_offsets(machine.disk, "/a/cleaner-offset-checkpoint", {TopicPartition("gone", 0): 7})
+    machine.make_manager(("/a",))
+    assert machine.text("/a/cleaner-offset-checkpoint") == "0\n0\n"
 
 
 def test_a_truncation_makes_dirty_what_comes_next() -> None:
