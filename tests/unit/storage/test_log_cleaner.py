@@ -89,8 +89,6 @@ def test_a_checkpoint_beyond_the_end_of_a_log_is_not_read() -> None:
 def test_what_the_checkpoint_says_of_logs_that_are_gone_is_forgotten_for_good() -> None:
     machine = Machine()
     machine.log("t", 40)
-    machine.manager.checkpoints.cleaned_to(TopicPartition("gone", 0), machine.manager.directories[0], 7)
-    write_offsets(machine.disk, "/a/cleaner-offset-checkpoint", {TopicPartition("gone", 0): 7})
     assert machine.manager.shutdown()
     write_offsets(machine.disk, "/a/cleaner-offset-checkpoint", {TopicPartition("gone", 0): 7})
     machine.make_manager(("/a",))
