@@ -128,6 +128,9 @@ def check_epoch_file(
             return None, _finding(
                 path, f"epoch {after[0]} at {after[1]} follows epoch {before[0]} at {before[1]}"
             )
+    if may_lack_from is not None and entries:
+        # Records were deleted, and a kill came before the checkpoint that says so.
+        log_start_offset = max(log_start_offset, entries[0][1])
     cause = _difference(
         entries,
         seen,

@@ -14,7 +14,12 @@ SEEN = [(0, 0), (3, 40), (5, 80)]
 """Of batches up to offset 100."""
 
 
-def cause(content: str, log_start_offset: int, seen: Sequence[tuple[int, int]] = SEEN) -> str:
+def cause(
+    content: str,
+    log_start_offset: int,
+    seen: Sequence[tuple[int, int]] = SEEN,
+    may_lack_from: int | None = None,
+) -> str:
     disk = MemoryDisk()
     disk.make_dirs("/t-0")
     write_file_durably(disk, PATH, content.encode())
@@ -24,7 +29,7 @@ def cause(content: str, log_start_offset: int, seen: Sequence[tuple[int, int]] =
         seen,
         report=PartitionReport(path="/t-0", name="t-0", log_end_offset=100),
         log_start_offset=log_start_offset,
-        may_lack_from=None,
+        may_lack_from=may_lack_from,
         compacted=False,
     )
     return "" if finding is None else finding.cause
@@ -59,3 +64,10 @@ def test_what_is_missing_is_told(content: str, log_start_offset: int, words: str
 def test_a_log_without_batches_has_epochs_at_its_end_at_most() -> None:
     assert cause("0\n1\n5 100\n", 100, seen=()) == ""
     assert cause("0\n0\n", 0, seen=()) == ""
+
+
+def test_after_a_kill_the_file_may_begin_behind_the_checkpointed_start() -> None:
+    content = "0\n1\n5 95\n"
+    assert cause(content, 0, may_lack_from=100) == ""
+    assert "leader epoch 0 of offset 0 is not in it" in cause(content, 0)
+    assert "leader epoch 3 of offset 40" in cause("0\n2\n0 10\n5 80\n", 0, may_lack_from=100)
