@@ -1,12 +1,13 @@
 """Running a module of this package in a process of its own: one message in, lines out.
 
-For work that would hold the interpreter's lock for long. The child gets its message on standard input and
-answers in lines on standard output, until it ends; its errors go where the broker's do. It is minded by the
-thread that reads the lines, and may be killed from any other.
+For work that would hold the interpreter's lock for long. The child gets its message, a line, on standard
+input and answers in lines on standard output, until it ends; its errors go where the broker's do. It is
+minded by the thread that reads the lines, and may be killed from any other.
 
-A child that outlives the broker would write beside the next one, so it looks itself between two steps whether
-the broker is there: `ParentWatch`. PR_SET_PDEATHSIG was rejected: it follows the thread that made the child,
-not the process. posix_spawn instead of subprocess, whose import takes longer than a broker's whole start.
+A child that outlives the broker would work beside the next one's. Its standard input is a pipe whose other
+end only the broker has: when the broker is gone, however it went, the kernel closes it, and the child ends
+at once, whatever it is at. PR_SET_PDEATHSIG was rejected: it follows the thread that made the child, not the
+process. posix_spawn instead of subprocess, whose import takes longer than a broker's whole start.
 """
 
 import fcntl
@@ -26,7 +27,7 @@ _READ_BYTES = 64 * 1024
 
 
 class ChildProcess:
-    """A process that runs `python -m MODULE PARENT_PID`.
+    """A process that runs `python -m MODULE`.
 
     Args:
         module: dotted name.
@@ -45,6 +46,8 @@ class ChildProcess:
     def run(self, message: bytes) -> Iterator[bytes]:
         """Start the child, hand it the message, and yield its lines until it ends. Once only.
 
+        Args:
+            message: one line, without its end.
         Raises:
             OSError: it cannot be started.
         """
@@ -53,10 +56,11 @@ class ChildProcess:
                 return
             to_child, self._output = self._spawn()
         try:
-            _write_all(to_child, message)
+            _write_all(to_child, message + b"\n")
             yield from self._lines()
         finally:
             self.kill()
+            os.close(to_child)
             os.close(self._output)
             self._reap()
 
@@ -86,7 +90,7 @@ class ChildProcess:
         try:
             self.pid = os.posix_spawn(
                 sys.executable,
-                [sys.executable, "-P", "-m", self._module, str(os.getpid())],
+                [sys.executable, "-P", "-m", self._module],
                 {**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
                 file_actions=[(os.POSIX_SPAWN_DUP2, high[0], 0), (os.POSIX_SPAWN_DUP2, high[1], 1)],
                 setsigmask=[],
@@ -118,34 +122,22 @@ def _write_all(fd: int, message: bytes) -> None:
             rest = rest[os.write(fd, rest) :]
     except BrokenPipeError:
         pass
-    finally:
-        os.close(fd)
-
-
-class ParentWatch:
-    """In the child: whether the process that started it is still there.
-
-    Args:
-        arguments: the child's, as `sys.argv`.
-    """
-
-    __slots__ = ("_parent_pid",)
-
-    def __init__(self, arguments: list[str]) -> None:
-        self._parent_pid = int(arguments[1])
-
-    @property
-    def is_gone(self) -> bool:
-        """An orphan is somebody else's child."""
-        return os.getppid() != self._parent_pid
 
 
 def read_message() -> bytes:
-    """In the child: return what it was given."""
+    """In the child: return what it was given, and end with the parent from now on."""
     pieces = []
     while data := os.read(0, _READ_BYTES):
         pieces.append(data)
+        if data.endswith(b"\n"):
+            break
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
     return b"".join(pieces)
+
+
+def _end_with_the_parent() -> None:
+    os.read(0, 1)
+    os._exit(1)
 
 
 def write_line(line: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The cleaning process: `python -m barnabas.storage.compaction BROKER_PID`, started by `cleaning_process`.
+"""The cleaning process: `python -m barnabas.storage.compaction`, started by `cleaning_process`.
 
 A task comes on standard input; lines of progress go to standard output, and at last the result. When the
 broker is gone it ends at once and takes nothing away: the directory may be another broker's by now, with
@@ -7,7 +7,7 @@ files of the same names; what is half made goes with that one's start.
 
 import sys
 
-from barnabas.base.child_process import ParentWatch, be_humble, read_message, write_line
+from barnabas.base.child_process import be_humble, read_message, write_line
 from barnabas.base.clock import SystemClock, sleep_ms
 from barnabas.base.disk import OsDisk
 from barnabas.storage.compaction.cleaning import InProcessCleaning
@@ -35,15 +35,12 @@ def main() -> None:
     Raises:
         SystemExit: it went away.
     """
-    watch = ParentWatch(sys.argv)
     be_humble(NICENESS)
     clock = SystemClock()
     told_ms = clock.monotonic_ms()
 
     def on_progress(progress: CleaningProgress) -> None:
         nonlocal told_ms
-        if watch.is_gone:
-            sys.exit(1)
         now_ms = clock.monotonic_ms()
         if now_ms - told_ms >= PROGRESS_INTERVAL_MS:
             told_ms = now_ms
