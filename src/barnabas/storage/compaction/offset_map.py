@@ -106,7 +106,8 @@ class OffsetMap:
     ) -> int:
         """Note that these keys have records at these offsets, ascending and above all earlier ones.
 
-        Keys that are None are passed over. When the map is full the first further key ends it, known or not.
+        Records whose offsets are a range get verdicts. Keys that are None are passed over. When the map is
+        full the first further key ends it, known or not.
 
         Args:
             valueless: indexes of the records that have no value.
@@ -114,6 +115,8 @@ class OffsetMap:
             How many were taken; fewer than there are when the map is full.
         """
         waiting = self._waiting
+        if keys and isinstance(offsets, range):
+            self._verdicts.mark_seen(offsets)
         if None in keys:
             self._verdicts.mark_keyless(
                 offset for key, offset in zip(keys, offsets, strict=True) if key is None
