@@ -163,16 +163,6 @@ def holes_are_served() -> Patches:
     yield recovery.OpeningLog, "_hole_behind", lambda *_: False
 
 
-def what_is_cut_after_a_crash_may_come_back() -> Patches:
-    cut = recovery.OpeningLog._cut
-
-    def unsynced(self: Any, *args: Any) -> None:
-        with mock.patch.object(MemoryFile, "sync", nothing):
-            cut(self, *args)
-
-    yield recovery.OpeningLog, "_cut", unsynced
-
-
 def producers_are_not_told_of_batches_after_a_crash() -> Patches:
     yield producer_replay, "apply_head", nothing
     yield recovery, "apply_scan", _without_producers(recovery.apply_scan)
@@ -230,7 +220,6 @@ RULES: dict[str, Callable[[], Patches]] = {
         replaced_names_are_not_synced,
         batches_are_not_checked_after_a_crash,
         holes_are_served,
-        what_is_cut_after_a_crash_may_come_back,
         producers_are_not_told_of_batches_after_a_crash,
         cleaned_segments_are_not_synced,
         decided_transactions_are_not_finished_after_a_crash,

@@ -13,7 +13,7 @@ from tests.power_loss.replay import run_many, run_seed
 
 CI_SEEDS = 50
 SLOW_SEEDS = 2000
-SEEDS_UNTIL_NOTICED = 60
+SEEDS_UNTIL_NOTICED = 150
 
 QUICKLY_NOTICED = (
     "appended_names_are_not_synced",
