@@ -81,6 +81,9 @@ class CoordinatorRuntime(Generic[ShardT]):
         make_shard: (partition number, timers of the shard) -> a shard without state.
         call_soon: runs a call in a later turn of the loop.
         cold_reads: brings in what a load reads (F44); None: a load waits for the disk.
+
+    Attributes:
+        on_loaded: called when no shard waits to be loaded any more.
     """
 
     def __init__(
@@ -118,6 +121,7 @@ class CoordinatorRuntime(Generic[ShardT]):
         self._partitions: dict[str, int] = {}
         self._loads = 0
         self._load_us = 0
+        self.on_loaded: Callable[[], None] | None = None
 
     # Where a key belongs
 
@@ -402,6 +406,8 @@ class CoordinatorRuntime(Generic[ShardT]):
             pass
         self._tell_progress()
         self._load_later()
+        if self.on_loaded is not None and not self.is_loading:
+            self.on_loaded()
 
     def _load_first(self, until_us: int) -> bool:
         """Load the first shard that waits for it; return whether there is time for another."""

@@ -298,7 +298,9 @@ class TransactionCoordinator:
         """Begin to load all ids there are; what is decided is ended, what takes too long is aborted."""
         self._runtime.load_all()
         if not self._was_clean:
-            self._abort_unknown()
+            self._runtime.on_loaded = self._abort_unknown
+            if not self._runtime.is_loading:
+                self._abort_unknown()
 
     def metadata_changed(self) -> None:
         """The image holds a change; partitions are as it says."""
@@ -369,12 +371,8 @@ class TransactionCoordinator:
 
     def _abort_unknown(self) -> None:
         """Once all ids are known, end the transactions of producers that belong to none."""
-        if self._is_stopped:
-            return
-        if self._runtime.is_loading:
-            self._retry(self._abort_unknown)
-            return
-        if self._runtime.has_failed:
+        self._runtime.on_loaded = None
+        if self._is_stopped or self._runtime.has_failed:
             return  # perhaps they belong to ids that could not be loaded
         known: set[int] = set()
         for metadata in self.transactions():

@@ -96,3 +96,15 @@ def test_a_decision_does_not_take_the_next_transaction_along() -> None:
     kinds = [kind for _, _, kind in world.markers()]
     assert kinds[:2] == ["COMMIT", "ABORT"]
     assert world.last_stable_offset() == world.broker.partition(0).log.log_end_offset
+
+
+def test_what_belongs_to_no_id_is_aborted_as_soon_as_all_are_known() -> None:
+    """Not later: after a clean stop nobody would look again."""
+    world = Transactions()
+    world.produce(world.begun(P0))
+    partition_of = world.coordinator.partition_of
+    other = next(name for name in "abcdef" if partition_of(name) != partition_of("t"))
+    world.init(other)
+    world.lose_power(keep=0)
+    assert world.ids_known() == {other}
+    assert world.markers() == [(FIRST_PRODUCER_ID, 1, "ABORT")]
