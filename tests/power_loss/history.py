@@ -221,7 +221,7 @@ class PartitionHistory:
 
     def cut(self, end: int) -> None:
         """A power loss took what lies at or beyond `end`."""
-        for offset in [offset for offset in self.acked if offset >= end]:
+        for offset in [o for o, attempt in self.acked.items() if o + attempt.records > end]:
             self.acked.pop(offset).offset = -1
         self.seen_end = min(self.seen_end, end)
 
