@@ -180,7 +180,7 @@ def compare_checkpoints(
             log = logs.get(key)
             if log is None:
                 _missing_log(report, path, key, offset, cluster)
-            else:
+            elif log.readable:
                 wrong = _misfit(name, key, offset, log, clean=report.clean and not live)
                 if wrong is not None and not live:
                     report.findings.append(_finding("checkpoint", path, wrong, Fix.REBUILD))

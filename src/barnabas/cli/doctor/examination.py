@@ -3,6 +3,9 @@
 A pool of processes, not of threads: checksums are C, but walking batches is not.
 """
 
+import errno
+import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
 
 from barnabas.base.dataclass import dataclass, field
@@ -18,8 +21,14 @@ from barnabas.cli.doctor.directory import (
     twins,
 )
 from barnabas.cli.doctor.findings import Finding, PartitionReport, Severity
-from barnabas.cli.doctor.partition import PartitionQuestion, examine_partition
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.cli.doctor.partition import METADATA_TOPIC, PartitionQuestion, examine_partition
+from barnabas.storage.checkpoints import LEADER_EPOCH_FILE, TopicPartition
+from barnabas.storage.partition_metadata import FILE_NAME as PARTITION_METADATA_FILE
+from barnabas.storage.producer_snapshot import SUFFIX as SNAPSHOT_SUFFIX
+from barnabas.storage.segment import SEGMENT_SUFFIXES
+
+_SPECIAL = (stat.S_IFIFO, stat.S_IFCHR, stat.S_IFBLK)
+_FILE_ENDINGS = (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX, LEADER_EPOCH_FILE, PARTITION_METADATA_FILE)
 
 Tell = Callable[[PartitionReport, int, int], None]
 """Called with a partition's report, how many are done, and how many there are."""
@@ -108,6 +117,8 @@ def examine(roots: Sequence[str], *, jobs: int, live: bool, must_lock: bool, tel
     found = Examination()
     locks = lock_roots(disk, roots, live=live, must_lock=must_lock)
     try:
+        for path in roots:
+            _refuse_special_files(path)
         found.roots = [look_at_root(disk, root) for root in roots]
         for root, lock in zip(found.roots, locks, strict=True):
             root.lock = lock
@@ -156,9 +167,10 @@ def _examine_all(asked: Sequence[PartitionQuestion], found: Examination, jobs: i
 def _examine_one(question: PartitionQuestion) -> PartitionReport:
     """Run in a process of the pool; what cannot be read is a finding, and the next partition's turn."""
     try:
+        _refuse_what_is_no_file(question.path)
         return examine_partition(OsDisk(), question)
     except OSError as error:
-        report = PartitionReport(path=question.path, name=question.name)
+        report = PartitionReport(path=question.path, name=question.name, readable=False)
         where = error.filename or question.path
         report.add(
             Finding(
@@ -169,3 +181,29 @@ def _examine_one(question: PartitionQuestion) -> PartitionReport:
             )
         )
         return report
+
+
+def _refuse_special_files(root: str) -> None:
+    """Refuse a data directory whose own files, or the metadata's, are none."""
+    with os.scandir(root) as entries:
+        for entry in entries:
+            if stat.S_IFMT(os.lstat(entry.path).st_mode) in _SPECIAL:
+                raise OSError(errno.EINVAL, "it is no regular file", entry.path)
+    metadata = f"{root}/{METADATA_TOPIC}-0"
+    if os.path.isdir(metadata):
+        _refuse_what_is_no_file(metadata)
+
+
+def _refuse_what_is_no_file(folder: str) -> None:
+    """Refuse a folder where a broker's file is a pipe, a device, a directory or a link to nothing.
+
+    Who opens a pipe waits for a writer, and a device may never end.
+
+    Raises:
+        OSError: naming it.
+    """
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            is_link_or_special = not entry.is_file() and not entry.is_dir()
+            if is_link_or_special or (entry.is_dir() and entry.name.endswith(_FILE_ENDINGS)):
+                raise OSError(errno.EINVAL, "it is no regular file", entry.path)

@@ -134,6 +134,7 @@ class PartitionReport:
         cut_loss: what ending the log at its first damage would lose.
         more_findings: that were not kept.
         epochs: (leader epoch, first offset) as the batches have them.
+        readable: False when the disk refused: nothing is known of its offsets then.
     """
 
     path: str
@@ -149,6 +150,7 @@ class PartitionReport:
     cut_loss: Loss = NO_LOSS
     epochs: list[tuple[int, int]] = field(default_factory=list)
     topic_id: bytes | None = None
+    readable: bool = True
 
     def add(self, finding: Finding) -> None:
         """Keep a finding, up to the bound."""

@@ -317,6 +317,11 @@ def _write_checkpoints(
         offsets: dict[TopicPartition, int] = {}
         for key, log in logs.items():
             offset = None if known is None else known.get(key)
+            if not log.readable:
+                # What could not be read may still be mended, or copied, and then needs what is known of it.
+                if offset is not None:
+                    offsets[key] = offset
+                continue
             if offset is None and not (made and (known is None or name == checkpoints.RECOVERY_POINT_FILE)):
                 continue
             end = log.log_end_offset

@@ -243,3 +243,41 @@ def test_the_batch_in_place_of_damage_is_one() -> None:
     assert crc_matches(made, 0, header)
     assert (header.base_offset, header.last_offset, header.records_count) == (100, 140, 0)
     assert (header.partition_leader_epoch, header.size_bytes) == (3, len(made))
+
+
+@pytest.mark.parametrize("what", ["pipe", "directory", "link to nothing"])
+def test_what_is_no_file_is_named_and_keeps_what_is_known_of_its_log(data: Path, what: str) -> None:
+    points = {KEY: 2 * BATCHES}
+    starts = {KEY: 11}
+    checkpoints.write_offsets(OsDisk(), f"{data}/{checkpoints.LOG_START_OFFSET_FILE}", starts)
+    index = sorted((data / "t-0").glob("*.index"))[1]
+    index.unlink()
+    match what:
+        case "pipe":
+            os.mkfifo(index)
+        case "directory":
+            index.mkdir()
+        case _:
+            index.symlink_to("/nonexistent/index")
+    code, rows = doctor(data)
+    assert (code, found(rows)) == (1, ["unreadable"])
+    assert next(row["file"] for row in rows if row["kind"] == "finding") == str(index)
+    (data / "odd.name").mkdir()  # something to repair beside it
+    code, _ = doctor(data, "--repair", "truncate")
+    assert code == 1
+    assert not (data / "odd.name").exists()
+    for name, offsets_before in (
+        (checkpoints.LOG_START_OFFSET_FILE, starts),
+        (checkpoints.HIGH_WATERMARK_FILE, points),
+        (checkpoints.RECOVERY_POINT_FILE, points),
+    ):
+        assert checkpoints.read_offsets(OsDisk(), f"{data}/{name}") == offsets_before
+
+
+def test_a_pipe_in_the_place_of_a_directorys_own_file_is_refused(
+    data: Path,
+) -> None:
+    path = data / "meta.properties"
+    path.unlink()
+    os.mkfifo(path)
+    assert doctor(data) == (2, [])
