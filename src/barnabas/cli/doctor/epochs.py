@@ -54,14 +54,18 @@ class EpochRuns:
                 found.append((run.epoch, run.first_offset))
         return found
 
-    def findings(self, file: Sequence[tuple[int, int]] | None) -> Iterator[Finding]:
+    def findings(
+        self, file: Sequence[tuple[int, int]] | None, may_lack_from: int | None
+    ) -> Iterator[Finding]:
         """Say which batches carry a wrong epoch.
 
         Args:
             file: what leader-epoch-checkpoint says; None for nothing.
+            may_lack_from: as in check_epoch_file().
         """
         for number, run in enumerate(self._runs):
-            right = self._right_epoch(number, file)
+            is_lacking = may_lack_from is not None and run.first_offset >= may_lack_from
+            right = self._right_epoch(number, None if is_lacking else file)
             if right is None:
                 continue
             for path, position in run.places:

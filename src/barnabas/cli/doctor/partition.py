@@ -201,7 +201,7 @@ class _Examination:
         report.log_end_offset = self._next_offset
         self._compare_snapshots(None)
         self._check_end()
-        report.add_all(self._epochs.findings(self._epoch_entries()))
+        report.add_all(self._epochs.findings(self._epoch_entries(), self._epochs_may_lack_from()))
         report.epochs = self._epochs.first_offsets()
         report.cut_loss = self._cut_loss()
 
@@ -371,14 +371,17 @@ class _Examination:
             self._epochs.first_offsets(),
             report=self._report,
             log_start_offset=max(question.log_start_offset, self._report.log_start_offset),
-            may_lack_from=None
-            if question.clean and not question.live
-            else max(question.recovery_point or 0, 0),
+            may_lack_from=self._epochs_may_lack_from(),
             compacted=question.compacted,
         )
         if finding is not None:
             self._report.add(finding)
         return entries
+
+    def _epochs_may_lack_from(self) -> int | None:
+        """Return from where on the leader epoch file may lack epochs; None after a clean stop."""
+        question = self._question
+        return None if question.clean and not question.live else max(question.recovery_point or 0, 0)
 
     def _cut_loss(self) -> Loss:
         """Return what ending the log at its first damage would lose."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from barnabas.base.disk import write_file_durably
-from barnabas.cli.doctor.epochs import check_epoch_file
+from barnabas.cli.doctor.epochs import EpochRuns, check_epoch_file
 from barnabas.cli.doctor.findings import PartitionReport
 from barnabas.sim.disk import MemoryDisk
 
@@ -71,3 +71,14 @@ def test_after_a_kill_the_file_may_begin_behind_the_checkpointed_start() -> None
     assert cause(content, 0, may_lack_from=100) == ""
     assert "leader epoch 0 of offset 0 is not in it" in cause(content, 0)
     assert "leader epoch 3 of offset 40" in cause("0\n2\n0 10\n5 80\n", 0, may_lack_from=100)
+
+
+@pytest.mark.parametrize(("may_lack_from", "wrong"), [(None, 1), (41, 1), (40, 0), (0, 0)])
+def test_the_last_batches_of_a_killed_broker_may_have_an_epoch_that_was_not_written_yet(
+    may_lack_from: int | None, wrong: int
+) -> None:
+    runs = EpochRuns()
+    runs.batch(2, 0, "segment", 0)
+    runs.batch(3, 40, "segment", 500)
+    found = list(runs.findings([(2, 0)], may_lack_from))
+    assert [finding.position for finding in found] == [500] * wrong
