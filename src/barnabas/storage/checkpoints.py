@@ -17,6 +17,7 @@ RECOVERY_POINT_FILE = "recovery-point-offset-checkpoint"
 LOG_START_OFFSET_FILE = "log-start-offset-checkpoint"
 HIGH_WATERMARK_FILE = "replication-offset-checkpoint"
 CLEANER_OFFSET_FILE = "cleaner-offset-checkpoint"
+OFFSET_MAX = 2**63 - 1
 LEADER_EPOCH_FILE = "leader-epoch-checkpoint"
 
 
@@ -93,6 +94,9 @@ def read_offsets(disk: Disk, path: str) -> dict[TopicPartition, int]:
             key, value = TopicPartition(topic, int(partition)), int(offset)
         except ValueError:
             raise CheckpointError(f"{path} holds the line {line!r}") from None
+        if value > OFFSET_MAX:
+            # Taken for an offset it would empty the log, to begin where none can be counted.
+            raise CheckpointError(f"{path} holds the line {line!r}, whose offset is none")
         if key in offsets or key.partition < 0:
             raise CheckpointError(f"{path} holds the line {line!r} a second time")
         offsets[key] = value

@@ -16,6 +16,7 @@ from barnabas.storage import checkpoints
 UNDEFINED_EPOCH = -1
 UNDEFINED_EPOCH_OFFSET = -1
 
+_EPOCH_MAX = 2**31 - 1
 _WRITTEN = 2**63 - 1
 _FROM_START = -1
 
@@ -53,6 +54,8 @@ class LeaderEpochs:
                 epoch, start_offset = map(int, line.split())
             except ValueError:
                 raise checkpoints.CheckpointError(f"{self._path} holds the line {line!r}") from None
+            if epoch > _EPOCH_MAX or start_offset > checkpoints.OFFSET_MAX:
+                raise checkpoints.CheckpointError(f"{self._path} holds the line {line!r}, which is no epoch")
             self.assign(epoch, start_offset)
         self._unwritten_from = _WRITTEN
 

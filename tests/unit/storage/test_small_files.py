@@ -107,6 +107,22 @@ def test_what_is_no_checkpoint_is_refused_whole(disk: MemoryDisk, content: bytes
         LeaderEpochs("/d/leader-epoch-checkpoint").load(disk)
 
 
+def test_an_offset_that_no_log_can_have_is_none(disk: MemoryDisk) -> None:
+    """As a log start it would empty the log, and what is appended then could not be read."""
+    put(disk, "/d/c", b"0\n1\nt 0 9223372036854775808\n")
+    with pytest.raises(CheckpointError, match="whose offset is none"):
+        checkpoints.read_offsets(disk, "/d/c")
+    put(disk, "/d/c", b"0\n1\nt 0 9223372036854775807\n")
+    assert checkpoints.read_offsets(disk, "/d/c") == {TopicPartition("t", 0): 2**63 - 1}
+
+
+@pytest.mark.parametrize("line", [b"2147483648 0", b"1 9223372036854775808"])
+def test_a_leader_epoch_that_no_response_can_hold_is_none(disk: MemoryDisk, line: bytes) -> None:
+    put(disk, "/d/leader-epoch-checkpoint", b"0\n1\n" + line + b"\n")
+    with pytest.raises(CheckpointError, match="which is no epoch"):
+        LeaderEpochs("/d/leader-epoch-checkpoint").load(disk)
+
+
 def test_an_empty_checkpoint_says_nothing_yet(disk: MemoryDisk) -> None:
     put(disk, "/d/c", b"")  # Apache Kafka makes the files before it has anything to say
     assert checkpoints.read_offsets(disk, "/d/c") == {}
