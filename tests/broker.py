@@ -23,6 +23,10 @@ LOG_TAIL_CHARS = 6000
 _LISTENING = re.compile(rb"listening on (\S+):(\d+)")
 
 
+RECORDS_STAY = {"log.initial.task.delay.ms": "86400000"}
+"""Records that tests write are often years old, and would expire half a minute after the start."""
+
+
 class BarnabasBroker:
     """A broker process over one directory.
 
@@ -45,7 +49,7 @@ class BarnabasBroker:
         self.host = "127.0.0.1"
         self.port = 0
         self.start_s = 0.0
-        self._overrides = dict(overrides or {})
+        self._overrides = RECORDS_STAY | dict(overrides or {})
         self._process: subprocess.Popen[bytes] | None = None
         directory.mkdir(parents=True, exist_ok=True)
 

@@ -78,7 +78,7 @@ ALLOWED = (
     _MayDiffer(
         reason="What stays local of a topic in tiered storage means nothing without any, and is refused.",
         api="CreateTopics",
-        scenario="v* local *",
+        scenario="v* local*",
     ),
     _MayDiffer(
         reason="A topic with neither name nor id is an invalid request, not a fault of the server.",
