@@ -319,7 +319,7 @@ class LogCleaner:
             self.trouble.mark_uncleanable(run.key, known, str(error))
             self._over(run)
             return
-        # How much is synced is on the disk before anything is swapped in: both go through one queue.
+        # How much is synced is on the disk before anything is swapped in: see `_is_cleaned`.
         self._manager.checkpoints.write_recovery_points()
         run.cleaning = self._make_cleaning(task)
         log.info(
@@ -339,7 +339,13 @@ class LogCleaner:
             self._failed(run, FailureKind.CRASHED, str(error))
         elif result.failure is not None:
             self._failed(run, result.failure.kind, result.failure.message, result.failure.errno)
-        elif run.is_ended:
+        else:
+            # Behind the checkpoint of recovery points, in its queue. Were the process killed before that is
+            # written, new segments would be there whose gaps the start after the next takes for losses.
+            self._run_blocking(lambda: None, lambda _: self._is_checkpointed(run, result))
+
+    def _is_checkpointed(self, run: CleaningRun, result: CleaningResult) -> None:
+        if run.is_ended:
             self._run_blocking(run.remove_files, lambda _: self._over(run))
         else:
             self._swap(run, result)

@@ -246,6 +246,9 @@ def test_a_stop_ends_all_cleanings_and_leaves_logs_that_open() -> None:
     work, done = machine.works.pop()
     work()
     done(None)
+    _, checkpointed = machine.syncs.pop()
+    assert not [name for name in machine.names(log) if name.endswith(".swap")], "no checkpoint tells of it"
+    checkpointed(None)
     assert machine.syncs
     machine.cleaner.stop()
     assert not [name for name in machine.names(log) if name.endswith((".cleaned", ".swap"))]

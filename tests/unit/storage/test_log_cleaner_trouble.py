@@ -84,6 +84,8 @@ def test_a_sync_that_fails_takes_the_directory_offline() -> None:
     work, done = machine.works.pop()
     work()
     done(None)
+    _, checkpointed = machine.syncs.pop()
+    checkpointed(None)
     _, synced = machine.syncs.pop()
     synced(OSError(errno.EIO, "input/output error"))
     machine.turn()
