@@ -250,7 +250,9 @@ class OsDisk:
         return OsFile(path, os.open(path, flags, _FILE_MODE), self._page_cache)
 
     def open_readonly(self, path: str) -> OsFile:
-        return OsFile(path, os.open(path, os.O_RDONLY | os.O_CLOEXEC), self._page_cache)
+        # Nonblocking, or a pipe in a file's place would hold the caller until somebody writes to it.
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+        return OsFile(path, os.open(path, flags), self._page_cache)
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)

@@ -84,6 +84,9 @@ def command(
 
 def _readable(disk: OsDisk, path: str, options: DumpOptions) -> Findings:
     """Yield the findings of a file; what cannot be read is damage and the next file's turn."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        yield Problem(text="is no regular file")  # a pipe passes for an empty one, a device may never end
+        return
     try:
         yield from dump_file(disk, path, options)
     except OSError as error:

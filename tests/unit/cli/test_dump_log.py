@@ -1,6 +1,7 @@
 """dump-log finds what is wrong, names where, and says nothing about what is right."""
 
 import json
+import os
 import struct
 from pathlib import Path
 
@@ -175,3 +176,10 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     result = dump(path)
     assert result.exit_code == 1
     assert "not a file of a log directory" in result.output
+
+
+def test_a_pipe_in_a_files_place_is_damage_and_not_waited_for(partition: Path) -> None:
+    index = partition / f"{NAME}.index"
+    index.unlink()
+    os.mkfifo(index)
+    assert damage(partition) == ["is no regular file"]
