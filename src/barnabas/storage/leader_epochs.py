@@ -54,7 +54,7 @@ class LeaderEpochs:
                 epoch, start_offset = map(int, line.split())
             except ValueError:
                 raise checkpoints.CheckpointError(f"{self._path} holds the line {line!r}") from None
-            if epoch > _EPOCH_MAX or start_offset > checkpoints.OFFSET_MAX:
+            if not (0 <= epoch <= _EPOCH_MAX and 0 <= start_offset <= checkpoints.OFFSET_MAX):
                 raise checkpoints.CheckpointError(f"{self._path} holds the line {line!r}, which is no epoch")
             self.assign(epoch, start_offset)
         self._unwritten_from = _WRITTEN

@@ -116,7 +116,7 @@ def test_an_offset_that_no_log_can_have_is_none(disk: MemoryDisk) -> None:
     assert checkpoints.read_offsets(disk, "/d/c") == {TopicPartition("t", 0): 2**63 - 1}
 
 
-@pytest.mark.parametrize("line", [b"2147483648 0", b"1 9223372036854775808"])
+@pytest.mark.parametrize("line", [b"2147483648 0", b"1 9223372036854775808", b"1 -5", b"-1 0"])
 def test_a_leader_epoch_that_no_response_can_hold_is_none(disk: MemoryDisk, line: bytes) -> None:
     put(disk, "/d/leader-epoch-checkpoint", b"0\n1\n" + line + b"\n")
     with pytest.raises(CheckpointError, match="which is no epoch"):
