@@ -6,7 +6,7 @@ anyway.
 """
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from struct import Struct
 
 from barnabas.base.disk import Disk
@@ -71,17 +71,20 @@ class _IndexCheck:
             fix=Fix.REBUILD,
         )
 
-    def _unpadded(self, *, clean: bool, is_padding: Callable[[int], bool]) -> int:
-        """Return the entries before the zeros that a running Kafka leaves behind them; note what is wrong."""
+    def _unpadded(self, *, clean: bool) -> bytes:
+        """Return the entries before the zeros that a running Kafka leaves behind them; note what is wrong.
+
+        A running Kafka's index is 10 MiB of mostly zeros, so those are cut off before entries are looked at.
+        """
         size, entry = len(self.content), self.entry_bytes
         if size % entry:
             self.fault(size - size % entry, f"{size} bytes are no multiple of an entry's {entry}")
-        count = whole = size // entry
-        while count and is_padding(count - 1):
-            count -= 1
+        whole = size // entry
+        used_bytes = len(self.content[: whole * entry].rstrip(b"\0"))
+        count = -(-used_bytes // entry)
         if count < whole and clean:
             self.fault(count * entry, "empty entries at the end, which a clean stop cuts off")
-        return count
+        return self.content[: count * entry]
 
 
 class OffsetIndexCheck(_IndexCheck):
@@ -92,22 +95,18 @@ class OffsetIndexCheck(_IndexCheck):
 
     def __init__(self, disk: Disk, path: str, base_offset: int, *, clean: bool) -> None:
         super().__init__(disk, path)
-        words = array("I", (w for entry in _OFFSET_ENTRY.iter_unpack(self._whole()) for w in entry))
+        used = self._unpadded(clean=clean)
+        words = array("I", (w for entry in _OFFSET_ENTRY.iter_unpack(used) for w in entry))
         self._offsets, self._positions = words[0::2], words[1::2]
-        count = self._unpadded(clean=clean, is_padding=lambda n: self._positions[n] == 0 == self._offsets[n])
-        del self._offsets[count:], self._positions[count:]
         self._base = base_offset
         self._at = 0
-        for number in range(count):
+        for number in range(len(self._offsets)):
             after = number == 0 or (
                 self._offsets[number] > self._offsets[number - 1]
                 and self._positions[number] > self._positions[number - 1]
             )
             if not after or self._positions[number] == 0:
                 self.fault(number * self.entry_bytes, f"entry {self._entry(number)} does not rise")
-
-    def _whole(self) -> bytes:
-        return self.content[: len(self.content) - len(self.content) % self.entry_bytes]
 
     def _entry(self, number: int) -> str:
         return f"{self._base + self._offsets[number]} -> byte {self._positions[number]}"
@@ -140,18 +139,15 @@ class TimeIndexCheck(_IndexCheck):
 
     def __init__(self, disk: Disk, path: str, base_offset: int, *, clean: bool, sealed: bool) -> None:
         super().__init__(disk, path)
-        size = len(self.content) - len(self.content) % self.entry_bytes
-        self._entries = list(_TIME_ENTRY.iter_unpack(self.content[:size]))
-        is_one = len(self._entries) == 1
-        count = self._unpadded(
-            clean=clean, is_padding=lambda n: self._entries[n] == (0, 0) and not (is_one and n == 0)
-        )
-        del self._entries[count:]
+        # One entry of zeros is that of records with timestamp 0.
+        is_one = len(self.content) == self.entry_bytes
+        used = self.content if is_one else self._unpadded(clean=clean)
+        self._entries = list(_TIME_ENTRY.iter_unpack(used))
         self._base = base_offset
         self._must_end = sealed or clean
         self._at = 0
         self._largest = (-1, base_offset)
-        for number in range(1, count):
+        for number in range(1, len(self._entries)):
             before, this = self._entries[number - 1], self._entries[number]
             if this[0] <= before[0] or this[1] < before[1]:
                 self.fault(number * self.entry_bytes, f"entry {self._entry(number)} does not rise")
