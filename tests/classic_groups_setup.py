@@ -11,13 +11,13 @@ from typing import Any
 
 from barnabas.base.dataclass import replace
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator.classic_group import ClassicGroup, ClassicMember
-from barnabas.coordinator.classic_groups import ClassicGroups
-from barnabas.coordinator.group import Group, GroupClient, GroupContext
-from barnabas.coordinator.group_config import GroupConfig
-from barnabas.coordinator.outcome import CoordinatorRecord, Outcome
-from barnabas.coordinator.record_codec import RecordCodec
-from barnabas.coordinator.shard_timers import ShardTimers
+from barnabas.coordinator.classic.group import ClassicGroup, ClassicMember
+from barnabas.coordinator.classic.groups import ClassicGroups
+from barnabas.coordinator.groups.config import GroupConfig
+from barnabas.coordinator.groups.group import Group, GroupClient, GroupContext
+from barnabas.coordinator.runtime.outcome import CoordinatorRecord, Outcome
+from barnabas.coordinator.runtime.record_codec import RecordCodec
+from barnabas.coordinator.runtime.shard_timers import ShardTimers
 from barnabas.metadata.image import MetadataImage
 from barnabas.protocol import messages
 from barnabas.sim.clock import ManualClock

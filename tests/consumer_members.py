@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from barnabas.coordinator.consumer_group import ConsumerGroup
-from barnabas.coordinator.group_config import GroupConfig
-from barnabas.coordinator.outcome import CoordinatorRecord
+from barnabas.coordinator.consumer.group import ConsumerGroup
+from barnabas.coordinator.groups.config import GroupConfig
+from barnabas.coordinator.runtime.outcome import CoordinatorRecord
 from barnabas.protocol import messages
 from barnabas.protocol.structures import Message
 from tests.group_host import GroupHost, HostConnection

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from barnabas.base.entropy import SystemEntropy
-from barnabas.coordinator.group_config import GroupConfig
-from barnabas.coordinator.group_coordinator import GroupCoordinator
-from barnabas.coordinator.group_shard import GroupShard
-from barnabas.coordinator.outcome import Outcome
-from barnabas.coordinator.runtime_config import RuntimeConfig
+from barnabas.coordinator.groups.config import GroupConfig
+from barnabas.coordinator.groups.coordinator import GroupCoordinator
+from barnabas.coordinator.groups.shard import GroupShard
+from barnabas.coordinator.runtime.config import RuntimeConfig
+from barnabas.coordinator.runtime.outcome import Outcome
 from barnabas.metadata.image import MetadataDelta
 from barnabas.metadata.records import VersionedRecord
 from barnabas.metadata.topic_changes import TopicCreation

@@ -17,12 +17,12 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator.group import GroupContext
-from barnabas.coordinator.group_config import GroupConfig
-from barnabas.coordinator.group_shard import GroupShard
-from barnabas.coordinator.outcome import CoordinatorRecord, Outcome
-from barnabas.coordinator.record_codec import RecordCodec
-from barnabas.coordinator.shard import NO_PRODUCER_ID
+from barnabas.coordinator.groups.config import GroupConfig
+from barnabas.coordinator.groups.group import GroupContext
+from barnabas.coordinator.groups.shard import GroupShard
+from barnabas.coordinator.runtime.outcome import CoordinatorRecord, Outcome
+from barnabas.coordinator.runtime.record_codec import RecordCodec
+from barnabas.coordinator.runtime.shard import NO_PRODUCER_ID
 from barnabas.handlers.dispatch import Dispatcher
 from barnabas.handlers.routes import ROUTES
 from barnabas.handlers.services import HandlerSettings, Services

@@ -5,10 +5,10 @@ from typing import Any
 
 from barnabas.base.cold_reads import ColdReads
 from barnabas.base.errors import ApiError
-from barnabas.coordinator.outcome import CoordinatorRecord, Outcome, Timers
-from barnabas.coordinator.record_codec import RecordCodec
-from barnabas.coordinator.runtime import CoordinatorRuntime
-from barnabas.coordinator.runtime_config import RuntimeConfig
+from barnabas.coordinator.runtime.config import RuntimeConfig
+from barnabas.coordinator.runtime.outcome import CoordinatorRecord, Outcome, Timers
+from barnabas.coordinator.runtime.record_codec import RecordCodec
+from barnabas.coordinator.runtime.runtime import CoordinatorRuntime
 from barnabas.protocol import messages
 from tests.unit.replica.broker_setup import Broker
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from barnabas.base.errors import ApiError
 from barnabas.base.uuids import NULL_UUID
-from barnabas.coordinator.runtime_config import RuntimeConfig
-from barnabas.coordinator.transaction_config import TransactionConfig
-from barnabas.coordinator.transaction_coordinator import TransactionCoordinator
-from barnabas.coordinator.transaction_state import (
+from barnabas.coordinator.runtime.config import RuntimeConfig
+from barnabas.coordinator.transactions.config import TransactionConfig
+from barnabas.coordinator.transactions.coordinator import TransactionCoordinator
+from barnabas.coordinator.transactions.state import (
     ProducerIdAndEpoch,
     TopicPartition,
     TransactionMetadata,

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barnabas.base.errors import DecodeError, ErrorCode
-from barnabas.coordinator.consumer_group import ConsumerGroup
-from barnabas.coordinator.consumer_protocol import read_assignment, read_subscription, write_assignment
+from barnabas.coordinator.consumer.group import ConsumerGroup
+from barnabas.coordinator.groups.consumer_protocol import read_assignment, read_subscription, write_assignment
 from barnabas.protocol import messages
 from tests.consumer_members import GROUP, Members
 from tests.group_host import HostConnection

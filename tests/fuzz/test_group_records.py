@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from barnabas.base.errors import DecodeError
-from barnabas.coordinator.group_record_codec import GroupRecordCodec
-from barnabas.coordinator.outcome import CoordinatorRecord
+from barnabas.coordinator.groups.record_codec import GroupRecordCodec
+from barnabas.coordinator.runtime.outcome import CoordinatorRecord
 from barnabas.protocol import messages
 from barnabas.protocol.record_batch import iter_batches, parse_records
 from barnabas.protocol.record_batch_builder import BatchBuilder

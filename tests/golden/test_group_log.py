@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from barnabas.coordinator.group_record_codec import GroupRecordCodec
-from barnabas.coordinator.offset_fetches import AnswerRoom, fetch_offsets
+from barnabas.coordinator.groups.record_codec import GroupRecordCodec
+from barnabas.coordinator.offsets.fetches import AnswerRoom, fetch_offsets
 from barnabas.protocol import messages
 from barnabas.protocol.record_batch import iter_batches, parse_records
 from tests.coordinator_setup import Groups

@@ -124,6 +124,7 @@ def test_what_a_dead_client_left_open_is_seen_ended_by_its_timeout_and_holds_nob
     assert transactions(broker, "find-hanging", "--topic", TOPIC) == []
 
 
+@pytest.mark.slow
 @pytest.mark.java
 @pytest.mark.timeout(180)
 def test_apache_kafkas_tool_sees_what_a_dead_client_left_open(

@@ -89,6 +89,7 @@ def damage(data: Path) -> range:
     return range(header.base_offset, header.next_offset)
 
 
+@pytest.mark.slow
 def test_what_the_doctor_mends_both_brokers_read(tmp_path: Path) -> None:
     data = tmp_path / "data"
     ours = BarnabasBroker(tmp_path / "ours", data_dir=data, overrides={"node.id": "1"})

@@ -27,6 +27,7 @@ def ours(log: Path) -> dict[int, dict[str, Any]]:
     return {row["offset"]: row for row in map(json.loads, said.splitlines()) if row["kind"] == "record"}
 
 
+@pytest.mark.slow
 def test_records_of_the_broker_itself_are_told_alike(tmp_path: Path) -> None:
     with BarnabasBroker(tmp_path) as broker:
         with Wire(broker.port) as wire:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.coordinator.partition_for import partition_for
+from barnabas.coordinator.runtime.partition_for import partition_for
 from barnabas.protocol import messages as m
 from tests.broker import BarnabasBroker
 from tests.net.wire import Wire

@@ -220,6 +220,7 @@ def travel(trip: Trip, endings: str) -> None:
         trip.judge(clean=ending == "s")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [{"step_bytes": SMALL_BYTES}], indirect=True)
 def test_a_directory_goes_there_and_back_twice(made: Trip) -> None:
     travel(made, "skks")

@@ -12,7 +12,7 @@ from typing import Any
 from unittest import mock
 
 from barnabas.base import disk as base_disk
-from barnabas.coordinator.transaction_shard import TransactionShard
+from barnabas.coordinator.transactions.shard import TransactionShard
 from barnabas.metadata import formatting, quorum_state
 from barnabas.metadata.controller import PRODUCER_ID_BLOCK, Controller
 from barnabas.metadata.metadata_log import MetadataLog

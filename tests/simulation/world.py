@@ -20,9 +20,9 @@ from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
 from barnabas.base.dataclass import replace
-from barnabas.coordinator.group_config import GroupConfig
-from barnabas.coordinator.outcome import CoordinatorRecord
-from barnabas.coordinator.record_codec import RecordCodec
+from barnabas.coordinator.groups.config import GroupConfig
+from barnabas.coordinator.runtime.outcome import CoordinatorRecord
+from barnabas.coordinator.runtime.record_codec import RecordCodec
 from barnabas.protocol import messages as m
 from tests.group_host import GroupHost, HostConnection
 

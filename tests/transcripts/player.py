@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from barnabas.base.dataclass import replace
 from barnabas.base.errors import ErrorCode
-from barnabas.coordinator.group_config import GroupConfig
+from barnabas.coordinator.groups.config import GroupConfig
 from barnabas.protocol import messages as m
 from tests.group_host import GroupHost, HostConnection
 from tests.transcripts.members import Arguments, Members, partitions_of, seconds_ms

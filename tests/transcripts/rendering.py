@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from barnabas.base.errors import DecodeError, ErrorCode
-from barnabas.coordinator.outcome import CoordinatorRecord
+from barnabas.coordinator.runtime.outcome import CoordinatorRecord
 from barnabas.protocol import messages
 from barnabas.protocol.structures import Message, Struct
 

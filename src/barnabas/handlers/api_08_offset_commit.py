@@ -17,7 +17,7 @@ groups
 from __future__ import annotations
 
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator.offset_commits import commit_offsets
+from barnabas.coordinator.offsets.commits import commit_offsets
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages
 

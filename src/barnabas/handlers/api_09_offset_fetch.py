@@ -20,7 +20,7 @@ from functools import partial
 
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.uuids import NULL_UUID
-from barnabas.coordinator.offset_fetches import AnswerRoom, fetch_offsets, no_offset
+from barnabas.coordinator.offsets.fetches import AnswerRoom, fetch_offsets, no_offset
 from barnabas.handlers.request import RequestContext
 from barnabas.metadata.image import MetadataImage
 from barnabas.protocol import messages

@@ -13,7 +13,7 @@ Versions
 from __future__ import annotations
 
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator import member_requests
+from barnabas.coordinator.groups import member_requests
 from barnabas.handlers.group_requests import group_client
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import Final
-from barnabas.coordinator.group_admin import dead_group, describe_classic_group
+from barnabas.coordinator.groups.admin import dead_group, describe_classic_group
 from barnabas.handlers.gathered_groups import GROUP_OPERATIONS, ask_once
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages

@@ -27,7 +27,7 @@ def handle(context: RequestContext, request: messages.ListGroupsRequest) -> mess
     if groups is None:
         # Nobody has used a group yet: there is no reason to import what coordinates them.
         return messages.ListGroupsResponse()
-    from barnabas.coordinator.group_admin import list_groups  # noqa: PLC0415
+    from barnabas.coordinator.groups.admin import list_groups  # noqa: PLC0415
 
     if groups.is_loading:
         raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

@@ -3,7 +3,7 @@
 Gives a producer its id, and with a transactional id its epoch as well.
 
 Behaviour
-- Without a transactional id: a new id with epoch 0, never given before (see coordinator/producer_ids.py).
+- Without a transactional id: a new id with epoch 0, never given before (coordinator/transactions/producer_ids.py).
 - With one: the id of that transactional id and its next epoch, which fences every older producer. A
   transaction that is under way is aborted first: CONCURRENT_TRANSACTIONS, until that is done.
 - An id and epoch in the request are what the producer believes to be: PRODUCER_FENCED when that is not so.
@@ -17,7 +17,7 @@ Versions
 from __future__ import annotations
 
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator.transaction_state import ProducerIdAndEpoch
+from barnabas.coordinator.transactions.state import ProducerIdAndEpoch
 from barnabas.handlers.request import RequestContext
 from barnabas.handlers.transaction_requests import told_error
 from barnabas.protocol import messages

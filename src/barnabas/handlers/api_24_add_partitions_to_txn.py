@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator.transaction_state import ProducerIdAndEpoch, TopicPartition
+from barnabas.coordinator.transactions.state import ProducerIdAndEpoch, TopicPartition
 from barnabas.handlers.request import RequestContext
 from barnabas.handlers.topics import is_internal
 from barnabas.handlers.transaction_requests import TRANSACTIONS_KIP_890, told_error

@@ -12,7 +12,7 @@ Versions
 from __future__ import annotations
 
 from barnabas.base.errors import ApiError
-from barnabas.coordinator.transaction_state import ProducerIdAndEpoch
+from barnabas.coordinator.transactions.state import ProducerIdAndEpoch
 from barnabas.handlers.request import RequestContext
 from barnabas.handlers.transaction_requests import told_error
 from barnabas.protocol import messages

@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator.appender import TransactionEnd
-from barnabas.coordinator.transaction_markers import MarkerResults
+from barnabas.coordinator.runtime.appender import TransactionEnd
+from barnabas.coordinator.transactions.markers import MarkerResults
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages
 

@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator.offset_commits import commit_transactional_offsets
-from barnabas.coordinator.transaction_state import ProducerIdAndEpoch
+from barnabas.coordinator.offsets.commits import commit_transactional_offsets
+from barnabas.coordinator.transactions.state import ProducerIdAndEpoch
 from barnabas.handlers.request import RequestContext
 from barnabas.handlers.transaction_requests import TRANSACTIONS_KIP_890
 from barnabas.protocol import messages

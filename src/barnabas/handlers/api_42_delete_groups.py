@@ -13,7 +13,7 @@ Versions
 from __future__ import annotations
 
 from barnabas.base.errors import ApiError
-from barnabas.coordinator.group_admin import delete_group
+from barnabas.coordinator.groups.admin import delete_group
 from barnabas.handlers.gathered_groups import ask_all
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages

@@ -12,7 +12,7 @@ Behaviour
 from __future__ import annotations
 
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator.offset_commits import delete_offsets
+from barnabas.coordinator.offsets.commits import delete_offsets
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages
 

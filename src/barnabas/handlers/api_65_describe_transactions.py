@@ -11,7 +11,7 @@ Behaviour
 from __future__ import annotations
 
 from barnabas.base.errors import ApiError
-from barnabas.coordinator.transaction_state import TransactionMetadata, state_name
+from barnabas.coordinator.transactions.state import TransactionMetadata, state_name
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages
 

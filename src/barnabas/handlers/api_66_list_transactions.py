@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator.transaction_state import TransactionMetadata, TransactionState, state_name
+from barnabas.coordinator.transactions.state import TransactionMetadata, TransactionState, state_name
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages
 

@@ -12,7 +12,7 @@ Versions
 from __future__ import annotations
 
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator.group_shard import GroupShard
+from barnabas.coordinator.groups.shard import GroupShard
 from barnabas.handlers.api_68_consumer_group_heartbeat import check_enabled
 from barnabas.handlers.gathered_groups import GROUP_OPERATIONS, ask_once
 from barnabas.handlers.request import RequestContext

@@ -13,7 +13,7 @@ from barnabas.base.hints import TYPE_CHECKING
 from barnabas.replica.explain import ExplainStep
 
 if TYPE_CHECKING:
-    from barnabas.coordinator.transaction_state import TransactionMetadata
+    from barnabas.coordinator.transactions.state import TransactionMetadata
     from barnabas.replica.partition import Partition
 
 
@@ -39,7 +39,7 @@ def holder_among(transactions: Iterable[TransactionMetadata], now_ms: int) -> Ho
     """Return a look into a coordinator's transactions."""
 
     def holder_of(producer_id: int) -> TransactionHolder | None:
-        from barnabas.coordinator.transaction_state import state_name  # noqa: PLC0415 - no start needs it
+        from barnabas.coordinator.transactions.state import state_name  # noqa: PLC0415 - no start needs it
 
         for one in transactions:
             if producer_id in (one.producer_id, one.previous_producer_id):

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from barnabas.base.errors import ApiError
 from barnabas.base.hints import TypeVar
-from barnabas.coordinator.group import GroupClient
-from barnabas.coordinator.group_shard import GroupShard
-from barnabas.coordinator.outcome import Outcome
+from barnabas.coordinator.groups.group import GroupClient
+from barnabas.coordinator.groups.shard import GroupShard
+from barnabas.coordinator.runtime.outcome import Outcome
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol.messages import Message
 

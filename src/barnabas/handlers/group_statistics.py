@@ -13,8 +13,8 @@ from itertools import islice
 from barnabas.base.hints import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from barnabas.coordinator.group_coordinator import GroupCoordinator
-    from barnabas.coordinator.group_shard import GroupShard
+    from barnabas.coordinator.groups.coordinator import GroupCoordinator
+    from barnabas.coordinator.groups.shard import GroupShard
     from barnabas.handlers.services import Services
 
 GROUP_COLUMNS: Final = ("group", "type", "state", "members")

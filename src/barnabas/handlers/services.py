@@ -13,9 +13,9 @@ from barnabas.handlers.request_log import RequestLog
 
 if TYPE_CHECKING:
     from barnabas.base.clock import Clock
-    from barnabas.coordinator.group_coordinator import GroupCoordinator
-    from barnabas.coordinator.producer_ids import ProducerIds
-    from barnabas.coordinator.transaction_coordinator import TransactionCoordinator
+    from barnabas.coordinator.groups.coordinator import GroupCoordinator
+    from barnabas.coordinator.transactions.coordinator import TransactionCoordinator
+    from barnabas.coordinator.transactions.producer_ids import ProducerIds
     from barnabas.handlers.fetch_session_cache import FetchSessionCache
     from barnabas.metadata.controller import Controller
     from barnabas.metadata.image import Endpoint, MetadataImage

@@ -24,7 +24,7 @@ def transaction_statistics(services: Services) -> Iterator[bytes]:
     if transactions is None:
         yield b"null"
         return
-    from barnabas.coordinator.transaction_state import TransactionState, state_name  # noqa: PLC0415
+    from barnabas.coordinator.transactions.state import TransactionState, state_name  # noqa: PLC0415
 
     by_state: Counter[TransactionState] = Counter()
     oldest_ms: int | None = None

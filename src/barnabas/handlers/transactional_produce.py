@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from barnabas.base.errors import ApiError, DecodeError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING, Final
-from barnabas.coordinator.transaction_state import ProducerIdAndEpoch, TopicPartition
+from barnabas.coordinator.transactions.state import ProducerIdAndEpoch, TopicPartition
 from barnabas.handlers.request import RequestContext
 from barnabas.handlers.transaction_requests import TRANSACTIONS_KIP_890
 from barnabas.protocol.record_batch import BatchHeader, parse_header

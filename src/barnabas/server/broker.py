@@ -17,7 +17,7 @@ from barnabas.base.disk import Disk, OsDisk
 from barnabas.base.entropy import Entropy, SystemEntropy
 from barnabas.base.errors import ApiError
 from barnabas.base.logger import Logger
-from barnabas.coordinator.producer_ids import ProducerIds
+from barnabas.coordinator.transactions.producer_ids import ProducerIds
 from barnabas.handlers.dispatch import Dispatcher
 from barnabas.handlers.fetch_session_cache import FetchSessionCache
 from barnabas.handlers.local_commands import LocalCommands, LocalServices

@@ -22,8 +22,8 @@ from barnabas.server.settings import Settings
 from barnabas.timing.timer_wheel import TimerWheel
 
 if TYPE_CHECKING:
-    from barnabas.coordinator.group_coordinator import GroupCoordinator
-    from barnabas.coordinator.transaction_coordinator import TransactionCoordinator
+    from barnabas.coordinator.groups.coordinator import GroupCoordinator
+    from barnabas.coordinator.transactions.coordinator import TransactionCoordinator
     from barnabas.handlers.services import Services
 
 

@@ -13,9 +13,9 @@ from barnabas.base.cold_reads import ColdReads
 from barnabas.base.dataclass import replace
 from barnabas.base.entropy import Entropy
 from barnabas.base.hints import Any, Final
-from barnabas.coordinator.group_config import GroupConfig
-from barnabas.coordinator.group_coordinator import GroupCoordinator
-from barnabas.coordinator.runtime_config import RuntimeConfig
+from barnabas.coordinator.groups.config import GroupConfig
+from barnabas.coordinator.groups.coordinator import GroupCoordinator
+from barnabas.coordinator.runtime.config import RuntimeConfig
 from barnabas.metadata.config_definitions import GROUP
 from barnabas.metadata.controller import Controller
 from barnabas.metadata.image import ConfigResourceType, MetadataDelta, MetadataImage

@@ -42,7 +42,7 @@ SHIPPED: Final[Mapping[str, str]] = {
 """What holds before any file is read: one node that does all, as Kafka's own config/server.properties."""
 
 _ASSIGNORS: Final = ("uniform", "range")
-"""Those of consumer groups, by the names they have in coordinator/assignor.py."""
+"""Those of consumer groups, by the names they have in coordinator/assignors/assignor.py."""
 
 _ENVIRONMENT_PREFIX: Final = "KAFKA_"
 _LISTENER_PREFIX: Final = "listener.name."

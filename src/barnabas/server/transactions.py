@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from barnabas.base.clock import Clock
 from barnabas.base.cold_reads import ColdReads
-from barnabas.coordinator.group_coordinator import GroupCoordinator
-from barnabas.coordinator.runtime_config import RuntimeConfig
-from barnabas.coordinator.transaction_config import TransactionConfig
-from barnabas.coordinator.transaction_coordinator import TransactionCoordinator
+from barnabas.coordinator.groups.coordinator import GroupCoordinator
+from barnabas.coordinator.runtime.config import RuntimeConfig
+from barnabas.coordinator.transactions.config import TransactionConfig
+from barnabas.coordinator.transactions.coordinator import TransactionCoordinator
 from barnabas.metadata.controller import Controller
 from barnabas.metadata.topic_changes import TopicCreation
 from barnabas.replica.manager import ReplicaManager

@@ -28,8 +28,8 @@ class LogReader:
         log_start_offset: the first offset that may be read.
         first_unstable_offset: of the first transaction whose marker is missing or not below the high
             watermark, None without one (F5).
-        places_from: a place that was taken before now, in a segment below this base offset, is not to be trusted:
-            a cleaning may have put another segment there. `offset_metadata` finds it anew.
+        places_from: a place taken before now, in a segment below this base offset, is not to be trusted: a
+            cleaning may have put another segment there. `offset_metadata` finds it anew.
         watch: told of every change of what a read may give; also by the replica layer, of what it adds.
     """
 

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from barnabas.base.uuids import uuid_from_text, uuid_text
-from barnabas.coordinator.assignor import ASSIGNORS
-from barnabas.coordinator.assignor_types import MemberSpec, Partitions
-from barnabas.coordinator.consumer_group_topics import GroupTopics, topic_hash
+from barnabas.coordinator.assignors.assignments import MemberSpec, Partitions
+from barnabas.coordinator.assignors.assignor import ASSIGNORS
+from barnabas.coordinator.consumer.topics import GroupTopics, topic_hash
 from barnabas.metadata.image import MetadataDelta, MetadataImage
 from barnabas.metadata.records import VersionedRecord
 from barnabas.protocol import messages

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from barnabas.coordinator.assignor import ASSIGNORS
-from barnabas.coordinator.assignor_types import MemberSpec, Partitions
+from barnabas.coordinator.assignors.assignments import MemberSpec, Partitions
+from barnabas.coordinator.assignors.assignor import ASSIGNORS
 
 T, U = b"t" * 16, b"u" * 16
 

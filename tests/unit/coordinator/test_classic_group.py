@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator.classic_group import TRANSITIONS, ClassicGroup, ClassicGroupState, told_ids
-from barnabas.coordinator.classic_protocols import select_protocol, subscribed_topics
-from barnabas.coordinator.group import GroupType
+from barnabas.coordinator.classic.group import TRANSITIONS, ClassicGroup, ClassicGroupState, told_ids
+from barnabas.coordinator.classic.protocols import select_protocol, subscribed_topics
+from barnabas.coordinator.groups.group import GroupType
 from barnabas.protocol import messages
 from barnabas.sim.clock import ManualClock
 from tests.classic_groups_setup import ClassicDriver, subscription

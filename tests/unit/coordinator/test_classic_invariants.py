@@ -10,7 +10,7 @@ import random
 import pytest
 
 from barnabas.base.errors import ErrorCode
-from barnabas.coordinator.classic_group import ClassicGroup, ClassicGroupState
+from barnabas.coordinator.classic.group import ClassicGroup, ClassicGroupState
 from tests.classic_groups_setup import GROUP, Answer, ClassicDriver
 
 SEEDS = range(40)

@@ -3,8 +3,8 @@
 import pytest
 
 from barnabas.base.errors import ErrorCode
-from barnabas.coordinator.classic_group import ClassicGroupState
-from barnabas.coordinator.group_config import GroupConfig
+from barnabas.coordinator.classic.group import ClassicGroupState
+from barnabas.coordinator.groups.config import GroupConfig
 from tests.classic_groups_setup import GROUP, ClassicDriver
 
 

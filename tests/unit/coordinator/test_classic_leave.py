@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.base.errors import ErrorCode
-from barnabas.coordinator.classic_group import ClassicGroupState
+from barnabas.coordinator.classic.group import ClassicGroupState
 from tests.classic_groups_setup import ClassicDriver
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from barnabas.base.errors import ErrorCode
-from barnabas.coordinator.classic_group import ClassicGroup, ClassicGroupState
-from barnabas.coordinator.outcome import CoordinatorRecord, Outcome
+from barnabas.coordinator.classic.group import ClassicGroup, ClassicGroupState
+from barnabas.coordinator.runtime.outcome import CoordinatorRecord, Outcome
 from barnabas.protocol import messages
 from tests.classic_groups_setup import GROUP, ClassicDriver, subscription
 

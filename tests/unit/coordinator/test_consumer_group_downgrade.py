@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from barnabas.base.errors import ErrorCode
-from barnabas.coordinator.classic_group import ClassicGroupState
-from barnabas.coordinator.consumer_protocol import read_assignment
+from barnabas.coordinator.classic.group import ClassicGroupState
+from barnabas.coordinator.groups.consumer_protocol import read_assignment
 from barnabas.protocol import messages
 from tests.consumer_members import GROUP
 from tests.group_host import HostConnection

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from barnabas.base.errors import ErrorCode
-from barnabas.coordinator.classic_group import ClassicGroup, ClassicGroupState
-from barnabas.coordinator.consumer_group import ConsumerGroup
-from barnabas.coordinator.consumer_protocol import read_assignment, write_assignment
+from barnabas.coordinator.classic.group import ClassicGroup, ClassicGroupState
+from barnabas.coordinator.consumer.group import ConsumerGroup
+from barnabas.coordinator.groups.consumer_protocol import read_assignment, write_assignment
 from barnabas.protocol import messages
 from tests.consumer_members import GROUP, Members
 from tests.group_host import HostConnection

@@ -4,8 +4,8 @@ import pytest
 
 from barnabas.base.dataclass import replace
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator.consumer_group_member import ConsumerGroupMember, MemberState
-from barnabas.coordinator.consumer_group_reconcile import Goal, reconcile
+from barnabas.coordinator.consumer.member import ConsumerGroupMember, MemberState
+from barnabas.coordinator.consumer.reconcile import Goal, reconcile
 
 T, U = b"t" * 16, b"u" * 16
 EVERYTHING = frozenset({T, U})

@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator.consumer_group_regex import NAMES_PER_STEP, RegexResolution, check_regex
+from barnabas.coordinator.consumer.regex import NAMES_PER_STEP, RegexResolution, check_regex
 from tests.consumer_members import Members
 
 REFRESH_MS = 600_000

@@ -3,18 +3,18 @@
 import pytest
 
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator import consumer_group_records as records
-from barnabas.coordinator.consumer_group import ConsumerGroup, ConsumerGroupState
-from barnabas.coordinator.consumer_group_member import (
+from barnabas.coordinator.consumer import records
+from barnabas.coordinator.consumer.group import ConsumerGroup, ConsumerGroupState
+from barnabas.coordinator.consumer.member import (
     ClassicMetadata,
     ClassicProtocol,
     ConsumerGroupMember,
     MemberState,
 )
-from barnabas.coordinator.consumer_group_regex import ResolvedRegex
-from barnabas.coordinator.consumer_group_replay import replay
-from barnabas.coordinator.group import Group
-from barnabas.coordinator.outcome import CoordinatorRecord
+from barnabas.coordinator.consumer.regex import ResolvedRegex
+from barnabas.coordinator.consumer.replay import replay
+from barnabas.coordinator.groups.group import Group
+from barnabas.coordinator.runtime.outcome import CoordinatorRecord
 from barnabas.protocol import messages
 
 T = b"t" * 16

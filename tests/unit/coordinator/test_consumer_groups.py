@@ -3,8 +3,8 @@
 import pytest
 
 from barnabas.base.errors import ErrorCode
-from barnabas.coordinator.consumer_group import ConsumerGroupState
-from barnabas.coordinator.consumer_group_member import MemberState
+from barnabas.coordinator.consumer.group import ConsumerGroupState
+from barnabas.coordinator.consumer.member import MemberState
 from barnabas.protocol import messages
 from tests.consumer_members import GROUP, HEARTBEAT_MS, REBALANCE_MS, Members
 from tests.group_host import HostConnection

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.coordinator.transaction_state import TransactionState
+from barnabas.coordinator.transactions.state import TransactionState
 from tests.transaction_setup import FIRST_PRODUCER_ID, OFFSETS, P0, P1, Transactions, producer
 
 

@@ -7,13 +7,13 @@ import pytest
 
 from barnabas.base.errors import ErrorCode
 from barnabas.base.uuids import NULL_UUID
-from barnabas.coordinator.appender import TransactionEnd
-from barnabas.coordinator.committed_offsets import CommittedOffset, PendingOffsets
-from barnabas.coordinator.group_config import GroupConfig
-from barnabas.coordinator.offset_cleanup import EXPIRE_MORE, TOMBSTONES_MAX, expire_offsets
-from barnabas.coordinator.offset_commits import commit_offsets, commit_transactional_offsets, delete_offsets
-from barnabas.coordinator.offset_fetches import AnswerRoom, fetch_offsets
-from barnabas.coordinator.outcome import Outcome
+from barnabas.coordinator.groups.config import GroupConfig
+from barnabas.coordinator.offsets.cleanup import EXPIRE_MORE, TOMBSTONES_MAX, expire_offsets
+from barnabas.coordinator.offsets.commits import commit_offsets, commit_transactional_offsets, delete_offsets
+from barnabas.coordinator.offsets.committed import CommittedOffset, PendingOffsets
+from barnabas.coordinator.offsets.fetches import AnswerRoom, fetch_offsets
+from barnabas.coordinator.runtime.appender import TransactionEnd
+from barnabas.coordinator.runtime.outcome import Outcome
 from barnabas.protocol import messages
 from tests.coordinator_setup import Answers, Groups
 

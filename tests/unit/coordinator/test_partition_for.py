@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.coordinator.partition_for import java_hash_code, partition_for
+from barnabas.coordinator.runtime.partition_for import java_hash_code, partition_for
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.base.errors import DecodeError
-from barnabas.coordinator.group_record_codec import GroupRecordCodec
-from barnabas.coordinator.outcome import CoordinatorRecord
-from barnabas.coordinator.record_codec import RecordCodec, UnknownRecordError
+from barnabas.coordinator.groups.record_codec import GroupRecordCodec
+from barnabas.coordinator.runtime.outcome import CoordinatorRecord
+from barnabas.coordinator.runtime.record_codec import RecordCodec, UnknownRecordError
 from barnabas.protocol import messages
 
 GENERATED = RecordCodec("group_records")

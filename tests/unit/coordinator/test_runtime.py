@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator.outcome import CoordinatorRecord, Outcome
-from barnabas.coordinator.shard_timers import RETRY_DELAY_MS
+from barnabas.coordinator.runtime.outcome import CoordinatorRecord, Outcome
+from barnabas.coordinator.runtime.shard_timers import RETRY_DELAY_MS
 from barnabas.protocol import messages
 from barnabas.protocol.compression import Codec
 from barnabas.protocol.record_batch import iter_batches, parse_records

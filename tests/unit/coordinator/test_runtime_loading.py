@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from barnabas.base.cold_reads import ColdReads
-from barnabas.coordinator.appender import TransactionEnd
-from barnabas.coordinator.log_loader import LogLoader
-from barnabas.coordinator.runtime import FIRST_LOAD_US
+from barnabas.coordinator.runtime.appender import TransactionEnd
+from barnabas.coordinator.runtime.log_loader import LogLoader
+from barnabas.coordinator.runtime.runtime import FIRST_LOAD_US
 from barnabas.protocol.control_records import ControlType, build_end_txn_batch
 from barnabas.protocol.record_batch import iter_batches
 from barnabas.protocol.record_batch_builder import BatchBuilder

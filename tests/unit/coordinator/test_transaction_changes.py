@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from barnabas.base.errors import ApiError
-from barnabas.coordinator import transaction_changes as changes
-from barnabas.coordinator.transaction_state import (
+from barnabas.coordinator.transactions import changes
+from barnabas.coordinator.transactions.state import (
     LAST_EPOCH_GIVEN,
     PRODUCER_EPOCH_MAX,
     TRANSITIONS,

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from barnabas.base.errors import DecodeError
-from barnabas.coordinator.record_codec import RecordCodec
-from barnabas.coordinator.transaction_records import RECORD_FILE, metadata_of, record_of, tombstone_of
-from barnabas.coordinator.transaction_state import TransactionMetadata, TransactionState
+from barnabas.coordinator.runtime.record_codec import RecordCodec
+from barnabas.coordinator.transactions.records import RECORD_FILE, metadata_of, record_of, tombstone_of
+from barnabas.coordinator.transactions.state import TransactionMetadata, TransactionState
 from barnabas.protocol import messages
 from tests.transaction_setup import OFFSETS, P0, P1, Transactions
 

@@ -6,7 +6,7 @@ import pytest
 
 from barnabas.base.dataclass import replace
 from barnabas.base.errors import ErrorCode
-from barnabas.coordinator.transaction_state import TransactionState
+from barnabas.coordinator.transactions.state import TransactionState
 from barnabas.replica.produce import AppendOutcome, AppendPartitionResult, AppendReason
 from tests.transaction_setup import OFFSETS, P0, P1, TIMEOUT_MS, Transactions, producer
 

@@ -6,7 +6,7 @@ import pytest
 
 from barnabas.base.dataclass import replace
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator.transaction_state import LAST_EPOCH_GIVEN, PRODUCER_EPOCH_MAX, TransactionState
+from barnabas.coordinator.transactions.state import LAST_EPOCH_GIVEN, PRODUCER_EPOCH_MAX, TransactionState
 from barnabas.replica.fetch import FetchIsolation, FetchPartition
 from tests.transaction_setup import (
     FIRST_PRODUCER_ID,

@@ -2,9 +2,9 @@
 
 from types import MappingProxyType
 
-from barnabas.coordinator.group_coordinator import GroupCoordinator
-from barnabas.coordinator.producer_ids import ProducerIds
-from barnabas.coordinator.transaction_coordinator import TransactionCoordinator
+from barnabas.coordinator.groups.coordinator import GroupCoordinator
+from barnabas.coordinator.transactions.coordinator import TransactionCoordinator
+from barnabas.coordinator.transactions.producer_ids import ProducerIds
 from barnabas.handlers.fetch_session_cache import FetchSessionCache
 from barnabas.handlers.routes import ROUTES
 from barnabas.handlers.services import HandlerSettings, Services

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from barnabas.base.entropy import SystemEntropy
-from barnabas.coordinator.producer_ids import ProducerIds
+from barnabas.coordinator.transactions.producer_ids import ProducerIds
 from barnabas.handlers.dispatch import Dispatcher
 from barnabas.handlers.fetch_session_cache import FetchSessionCache
 from barnabas.handlers.routes import ROUTES

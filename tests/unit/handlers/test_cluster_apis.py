@@ -153,7 +153,7 @@ def test_producer_ids_are_given_once(peer, version):
 
 
 def test_producer_ids_go_on_with_the_next_block(services, peer):
-    from barnabas.coordinator.producer_ids import ProducerIds
+    from barnabas.coordinator.transactions.producer_ids import ProducerIds
 
     blocks = iter([range(2), range(1000, 1002)])
     services.producer_ids = ProducerIds(lambda: next(blocks))

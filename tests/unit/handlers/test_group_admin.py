@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.coordinator.group_config import GroupConfig
+from barnabas.coordinator.groups.config import GroupConfig
 from barnabas.handlers import gathered_groups
 from barnabas.protocol import messages as m
 from tests.group_host import GroupHost, HostConnection

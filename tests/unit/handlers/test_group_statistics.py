@@ -3,7 +3,7 @@
 import json
 from types import SimpleNamespace
 
-from barnabas.coordinator.group_config import GroupConfig
+from barnabas.coordinator.groups.config import GroupConfig
 from barnabas.handlers.group_statistics import GROUP_COLUMNS, GROUP_OFFSET_COLUMNS, group_statistics
 from barnabas.protocol import messages as m
 from tests.group_host import GroupHost, HostConnection

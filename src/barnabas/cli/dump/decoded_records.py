@@ -8,7 +8,7 @@ from functools import cache
 
 from barnabas.base.errors import DecodeError
 from barnabas.base.hints import Any
-from barnabas.coordinator.transaction_state import TransactionState
+from barnabas.coordinator.transactions.state import TransactionState
 from barnabas.protocol import messages, schema
 from barnabas.protocol.message_json import message_json
 from barnabas.protocol.records import Record

@@ -1,0 +1,1 @@
+"""Who gets which partitions, decided by the broker."""

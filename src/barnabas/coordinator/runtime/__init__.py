@@ -1,0 +1,1 @@
+"""What runs a coordinator, whatever it coordinates."""
