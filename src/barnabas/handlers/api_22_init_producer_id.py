@@ -3,7 +3,8 @@
 Gives a producer its id, and with a transactional id its epoch as well.
 
 Behaviour
-- Without a transactional id: a new id with epoch 0, never given before (coordinator/transactions/producer_ids.py).
+- Without a transactional id: a new id with epoch 0, never given before (see
+  coordinator/transactions/producer_ids.py).
 - With one: the id of that transactional id and its next epoch, which fences every older producer. A
   transaction that is under way is aborted first: CONCURRENT_TRANSACTIONS, until that is done.
 - An id and epoch in the request are what the producer believes to be: PRODUCER_FENCED when that is not so.
