@@ -12,7 +12,7 @@ from tests.golden.admin_script import play
 from tests.golden.exchanges import load
 from tests.oracle.kafka import running
 
-pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.java, pytest.mark.timeout(180)]
 
 SETTLE_S = 0.3
 

@@ -8,7 +8,7 @@ from tests.explained import check, end_of, fetch, from_directory, produce_orders
 from tests.oracle.kafka import KafkaBroker
 from tools.fetch_client import FetchClient
 
-pytestmark = [pytest.mark.interop, pytest.mark.java]
+pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.java]
 
 SITUATIONS = 60
 

@@ -9,10 +9,9 @@ from tests.interop.first_slice.asker import Asker
 from tests.interop.group_situations.at_random import Conversation
 from tests.interop.group_situations.play import TOPICS, running_barnabas, running_kafka
 
-pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.java, pytest.mark.timeout(400)]
 
-SEEDS = range(12)
-SLOW_SEEDS = range(100)
+SEEDS = range(100)
 TURNS = 40
 
 
@@ -25,12 +24,12 @@ def learn_topics(asker: Asker) -> None:
         asker.learn_topic(topic.name or "", bytes(topic.topic_id))
 
 
-def test_consumer_groups_are_answered_alike_whatever_is_asked(tmp_path: Path, slow: bool) -> None:
+def test_consumer_groups_are_answered_alike_whatever_is_asked(tmp_path: Path) -> None:
     with running_kafka(tmp_path / "kafka") as theirs, running_barnabas(tmp_path / "barnabas") as ours:
         askers = [Asker(theirs.port), Asker(ours.port)]
         for asker in askers:
             learn_topics(asker)
-        for seed in SLOW_SEEDS if slow else SEEDS:
+        for seed in SEEDS:
             difference = Conversation(askers, seed).run(TURNS)
             assert difference is None, (
                 f"seed {seed}: asked {difference.asked}\n"

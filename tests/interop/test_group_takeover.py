@@ -16,7 +16,7 @@ from tests.broker import BarnabasBroker
 from tests.interop.kafka_tools import KafkaTools
 from tests.oracle.kafka import KafkaBroker, dump_log, running
 
-pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.java, pytest.mark.timeout(300)]
 
 TOPICS = ("first", "second")
 PARTITIONS = 3
@@ -166,7 +166,6 @@ def test_groups_go_to_apache_kafka_and_back(tmp_path: Path, tools: KafkaTools) -
     judge(data)
 
 
-@pytest.mark.slow
 def test_groups_of_apache_kafka_come_to_us(tmp_path: Path, tools: KafkaTools) -> None:
     data = tmp_path / "data"
     with running(tmp_path / "kafka", data_dir=data) as theirs:

@@ -155,6 +155,7 @@ def test_kafka_streams_counts_words_and_restores_its_counts(
     assert configs["cleanup.policy"].value == "compact"
 
 
+@pytest.mark.slow
 def test_a_python_stream_processor_counts_words_at_least_once(
     bootstrap: str, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
