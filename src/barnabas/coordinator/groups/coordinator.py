@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from barnabas.base.clock import Clock
 from barnabas.base.cold_reads import ColdReads
 from barnabas.base.entropy import Entropy
-from barnabas.base.errors import ApiError, ErrorCode
+from barnabas.base.errors import ApiError
 from barnabas.base.hints import TypeVar
 from barnabas.base.logger import Logger
 from barnabas.coordinator.groups.config import GroupConfig
@@ -63,7 +63,6 @@ class GroupCoordinator:
         self._controller = controller
         self._clock = clock
         self._entropy = entropy
-        self._is_stopped = False
         self._runtime = CoordinatorRuntime(
             config=config,
             codec=GroupRecordCodec(),
@@ -119,9 +118,6 @@ class GroupCoordinator:
         See `CoordinatorRuntime.write`. An empty group id belongs to a partition like any other; operations
         that do not take one refuse it themselves.
         """
-        if self._is_stopped:
-            failed(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
-            return
         self._runtime.write(group_id, operation, reply, failed)
 
     def read(
@@ -132,9 +128,6 @@ class GroupCoordinator:
         failed: Callable[[ApiError], None],
     ) -> None:
         """Run an operation that changes nothing and answer with what it returns."""
-        if self._is_stopped:
-            failed(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
-            return
         self._runtime.read(group_id, operation, reply, failed)
 
     def end_transaction(
@@ -145,9 +138,6 @@ class GroupCoordinator:
         Args:
             ended: told when the marker is committed, or why it could not be appended.
         """
-        if self._is_stopped:
-            ended(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
-            return
         self._runtime.end_transaction(partition, end, ended)
 
     def active_shards(self) -> Iterator[GroupShard]:
@@ -183,7 +173,6 @@ class GroupCoordinator:
 
     def stop(self) -> None:
         """Answer all who wait with NOT_COORDINATOR and take no more."""
-        self._is_stopped = True
         self._runtime.stop()
 
     def statistics(self) -> RuntimeStatistics:

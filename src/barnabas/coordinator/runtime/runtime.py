@@ -115,7 +115,7 @@ class CoordinatorRuntime(Generic[ShardT]):
         self._load_told_us = 0
         self._waiting: deque[Callable[[], None]] = deque()
         self._is_running = False
-        self._is_stopped = False
+        self.is_stopped = False
         self._partition_count = config.partition_count
         self._topic_id = NULL_UUID
         self._partitions: dict[str, int] = {}
@@ -158,8 +158,7 @@ class CoordinatorRuntime(Generic[ShardT]):
 
         Exactly one of `reply` and `failed` is called, perhaps before this returns; neither when the outcome
         has no response. An ApiError that the operation raises goes to `failed`, as does the reason why
-        nothing could
-        be appended or is coordinated here: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS,
+        nothing could be appended or is coordinated here: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS,
         COORDINATOR_NOT_AVAILABLE.
         """
         try:
@@ -315,8 +314,8 @@ class CoordinatorRuntime(Generic[ShardT]):
                 self._unload(number)
 
     def stop(self) -> None:
-        """Unload everything; whoever waits is told NOT_COORDINATOR, whoever comes later as well."""
-        self._is_stopped = True
+        """Unload everything; who waits is told NOT_COORDINATOR, who comes later COORDINATOR_NOT_AVAILABLE."""
+        self.is_stopped = True
         for number in list(self._hosted):
             self._unload(number)
 
@@ -336,6 +335,8 @@ class CoordinatorRuntime(Generic[ShardT]):
         )
 
     def _active(self, number: int) -> HostedShard[ShardT]:
+        if self.is_stopped:
+            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         hosted = self._hosted_at(number)
         if hosted.state is ShardState.INITIAL:
             # Most partitions hold little: no reason to send anybody away for that.
@@ -356,7 +357,7 @@ class CoordinatorRuntime(Generic[ShardT]):
             hosted = None
         if hosted is not None:
             return hosted
-        if partition is None or self._is_stopped:
+        if partition is None or self.is_stopped:
             raise ApiError(ErrorCode.NOT_COORDINATOR)
         hosted = HostedShard(partition)
         if not hosted.is_current(partition):

@@ -92,7 +92,6 @@ class TransactionCoordinator:
         self._groups = groups
         self._controller = controller
         self._replicas = replicas
-        self._is_stopped = False
         self._markers = MarkerWriter(replicas=replicas, groups=groups, exists=self._exists, clock=clock)
         self._runtime = CoordinatorRuntime(
             config=runtime_config,
@@ -167,7 +166,7 @@ class TransactionCoordinator:
             else:
                 failed(ApiError(response))
 
-        self._write(
+        self._runtime.write(
             transactional_id,
             lambda shard, now_ms: shard.init_producer_id(transactional_id, timeout_ms, expected, now_ms),
             answer,
@@ -193,7 +192,7 @@ class TransactionCoordinator:
         Fails with INVALID_REQUEST, INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED, CONCURRENT_TRANSACTIONS.
         """
         added = frozenset(partitions)
-        self._write(
+        self._runtime.write(
             transactional_id,
             lambda shard, now_ms: shard.add_partitions(
                 transactional_id, producer, added, client_version, now_ms
@@ -253,7 +252,7 @@ class TransactionCoordinator:
         Fails with INVALID_REQUEST, INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED, CONCURRENT_TRANSACTIONS,
         INVALID_TXN_STATE.
         """
-        self._write(
+        self._runtime.write(
             transactional_id,
             lambda shard, now_ms: shard.end(
                 transactional_id, producer, commit=commit, client_version=client_version, now_ms=now_ms
@@ -313,22 +312,9 @@ class TransactionCoordinator:
 
     def stop(self) -> None:
         """Take no more requests; what is decided goes on with the next start."""
-        self._is_stopped = True
         self._runtime.stop()
 
     # Ways to the shards
-
-    def _write(
-        self,
-        transactional_id: str,
-        operation: Callable[[TransactionShard, int], Outcome[Response]],
-        reply: Reply[Response],
-        failed: Failed,
-    ) -> None:
-        if self._is_stopped:
-            failed(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
-            return
-        self._runtime.write(transactional_id, operation, reply, failed)
 
     def _read(
         self,
@@ -337,9 +323,6 @@ class TransactionCoordinator:
         reply: Reply[Response],
         failed: Failed,
     ) -> None:
-        if self._is_stopped:
-            failed(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
-            return
         self._runtime.read(transactional_id, lambda shard, _: operation(shard), reply, failed)
 
     def _run(
@@ -372,7 +355,7 @@ class TransactionCoordinator:
     def _abort_unknown(self) -> None:
         """Once all ids are known, end the transactions of producers that belong to none."""
         self._runtime.on_loaded = None
-        if self._is_stopped or self._runtime.has_failed:
+        if self._runtime.is_stopped or self._runtime.has_failed:
             return  # perhaps they belong to ids that could not be loaded
         known: set[int] = set()
         for metadata in self.transactions():
@@ -401,7 +384,7 @@ class TransactionCoordinator:
         )  # fmt: skip
 
         def written(left: frozenset[TopicPartition]) -> None:
-            if left and not self._is_stopped:
+            if left and not self._runtime.is_stopped:
                 self._retry(lambda: self._markers.write_until_none_is_left(end, left, written))
 
         self._markers.write_until_none_is_left(end, [found.partition], written)
