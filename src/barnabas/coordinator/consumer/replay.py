@@ -20,15 +20,23 @@ from barnabas.protocol.structures import Message
 
 Groups = dict[str, Group]
 
+_GROUP_EPOCH: Final = 3
 
-def replay(groups: Groups, key: Message, value: Message | None) -> None:
-    """Apply a record with api key 3 to 8 or 16.
+
+def replay(groups: Groups, key: Any, value: Message | None) -> None:
+    """Apply a record; its key is one of those with a group id and api key 3 to 8 or 16.
 
     Raises:
         ValueError: it contradicts what came before, so that the log cannot be of one history.
     """
-    assert key.api_key is not None
-    _REPLAYS[key.api_key](groups, key, value)
+    group = _group(groups, key.group_id, value)
+    if group is None:
+        return
+    if value is None and key.api_key == _GROUP_EPOCH:
+        _check_ended(group)
+        del groups[group.group_id]
+    else:
+        _REPLAYS[key.api_key](group, key, value)
 
 
 def _group(groups: Groups, group_id: str, value: Message | None) -> ConsumerGroup | None:
@@ -47,38 +55,32 @@ def _group(groups: Groups, group_id: str, value: Message | None) -> ConsumerGrou
     raise ValueError(f"group {group_id} is not a consumer group")
 
 
-def _replay_group_epoch(
-    groups: Groups,
-    key: messages.ConsumerGroupMetadataKey,
-    value: messages.ConsumerGroupMetadataValue | None,
-) -> None:
-    group = _group(groups, key.group_id, value)
-    if group is None:
-        return
-    if value is not None:
-        group.set_group_epoch(value.epoch, value.metadata_hash)
-        return
+def _check_ended(group: ConsumerGroup) -> None:
     if group.members or group.targets or group.assignment_epoch != NO_EPOCH:
-        raise ValueError(f"group {key.group_id} ends while it has members or targets")
-    del groups[key.group_id]
+        raise ValueError(f"group {group.group_id} ends while it has members or targets")
+
+
+def _replay_group_epoch(
+    group: ConsumerGroup,
+    key: messages.ConsumerGroupMetadataKey,  # noqa: ARG001
+    value: messages.ConsumerGroupMetadataValue,
+) -> None:
+    group.set_group_epoch(value.epoch, value.metadata_hash)
 
 
 def _replay_partition_metadata(
-    groups: Groups, key: messages.ConsumerGroupPartitionMetadataKey, value: Message | None
+    group: ConsumerGroup,
+    key: messages.ConsumerGroupPartitionMetadataKey,  # noqa: ARG001
+    value: Message | None,
 ) -> None:
-    group = _group(groups, key.group_id, value)
-    if group is not None:
-        group.has_partition_metadata_record = value is not None
+    group.has_partition_metadata_record = value is not None
 
 
 def _replay_member(
-    groups: Groups,
+    group: ConsumerGroup,
     key: messages.ConsumerGroupMemberMetadataKey,
     value: messages.ConsumerGroupMemberMetadataValue | None,
 ) -> None:
-    group = _group(groups, key.group_id, value)
-    if group is None:
-        return
     member = group.members.get(key.member_id)
     if value is not None:
         member = member or ConsumerGroupMember(member_id=key.member_id)
@@ -90,13 +92,10 @@ def _replay_member(
 
 
 def _replay_target_epoch(
-    groups: Groups,
+    group: ConsumerGroup,
     key: messages.ConsumerGroupTargetAssignmentMetadataKey,
     value: messages.ConsumerGroupTargetAssignmentMetadataValue | None,
 ) -> None:
-    group = _group(groups, key.group_id, value)
-    if group is None:
-        return
     if value is not None:
         group.set_assignment_epoch(value.assignment_epoch, value.assignment_timestamp)
         return
@@ -106,13 +105,10 @@ def _replay_target_epoch(
 
 
 def _replay_target(
-    groups: Groups,
+    group: ConsumerGroup,
     key: messages.ConsumerGroupTargetAssignmentMemberKey,
     value: messages.ConsumerGroupTargetAssignmentMemberValue | None,
 ) -> None:
-    group = _group(groups, key.group_id, value)
-    if group is None:
-        return
     if value is None:
         group.remove_target(key.member_id)
         return
@@ -121,13 +117,10 @@ def _replay_target(
 
 
 def _replay_current_assignment(
-    groups: Groups,
+    group: ConsumerGroup,
     key: messages.ConsumerGroupCurrentMemberAssignmentKey,
     value: messages.ConsumerGroupCurrentMemberAssignmentValue | None,
 ) -> None:
-    group = _group(groups, key.group_id, value)
-    if group is None:
-        return
     member = group.members.get(key.member_id)
     if value is not None:
         member = member or ConsumerGroupMember(member_id=key.member_id)
@@ -137,13 +130,10 @@ def _replay_current_assignment(
 
 
 def _replay_regex(
-    groups: Groups,
+    group: ConsumerGroup,
     key: messages.ConsumerGroupRegularExpressionKey,
     value: messages.ConsumerGroupRegularExpressionValue | None,
 ) -> None:
-    group = _group(groups, key.group_id, value)
-    if group is None:
-        return
     resolved = None
     if value is not None:
         resolved = ResolvedRegex(
@@ -152,9 +142,9 @@ def _replay_regex(
     group.set_regex(key.regular_expression, resolved)
 
 
-_REPLAYS: Final[Mapping[int, Callable[[Groups, Any, Any], None]]] = MappingProxyType(
+_REPLAYS: Final[Mapping[int, Callable[[ConsumerGroup, Any, Any], None]]] = MappingProxyType(
     {
-        3: _replay_group_epoch,
+        _GROUP_EPOCH: _replay_group_epoch,
         4: _replay_partition_metadata,
         5: _replay_member,
         6: _replay_target_epoch,
