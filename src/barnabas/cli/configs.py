@@ -11,11 +11,17 @@ from barnabas.base.hints import Any
 from barnabas.cli.client import configs as client
 from barnabas.cli.client.cluster import Cluster
 from barnabas.cli.client.configs import Alteration, Config, Operation, Resource
-from barnabas.cli.options import KeyValue, ParamType, bootstrap_option, completing, connect, output_option
+from barnabas.cli.options import (
+    Bootstrap,
+    KeyValue,
+    ParamType,
+    bootstrap_option,
+    completing,
+    connect,
+    output_option,
+)
 from barnabas.cli.output import Column, print_json, print_table
 from barnabas.metadata.image_types import ConfigResourceType
-
-Bootstrap = list[tuple[str, int]]
 
 KINDS = {
     "topics": ConfigResourceType.TOPIC,

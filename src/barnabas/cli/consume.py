@@ -11,7 +11,15 @@ from barnabas.base.hints import IO, Any
 from barnabas.cli.client import admin
 from barnabas.cli.client.cluster import Cluster
 from barnabas.cli.client.consumer import DEFAULT_FETCH_BYTES, ConsumedRecord, Consumer
-from barnabas.cli.options import Moment, ParamType, TopicName, bootstrap_option, connect, output_option
+from barnabas.cli.options import (
+    Bootstrap,
+    Moment,
+    ParamType,
+    TopicName,
+    bootstrap_option,
+    connect,
+    output_option,
+)
 from barnabas.cli.produce import Escaped
 from barnabas.cli.progress import Progress
 from barnabas.cli.record_text import TEMPLATE_FIELDS, compile_template, record_to_json
@@ -142,7 +150,7 @@ def command(
     check_crc: bool,
     fetch_bytes: int,
     quiet: bool,
-    bootstrap_server: list[tuple[str, int]],
+    bootstrap_server: Bootstrap,
     timeout: float,
     output: str,
 ) -> None:

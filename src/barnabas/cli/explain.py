@@ -13,7 +13,7 @@ import click
 from barnabas.base.hints import Any
 from barnabas.cli.explain_output import print_explanation
 from barnabas.cli.explain_source import explain_directory, explain_running, list_sessions
-from barnabas.cli.options import BootstrapServers, ParamType, TopicName, output_option
+from barnabas.cli.options import Bootstrap, BootstrapServers, ParamType, TopicName, output_option
 from barnabas.cli.output import Column, print_json, print_table
 from barnabas.cli.serve_options import ServeOptions
 
@@ -86,7 +86,7 @@ def explain_fetch(
     topic: str,
     partition: int,
     offset: int,
-    bootstrap_server: list[tuple[str, int]] | None,
+    bootstrap_server: Bootstrap | None,
     data_dir: str | None,
     config: str | None,
     output: str,
@@ -140,7 +140,7 @@ def explain_fetch(
     help="Ask the broker of this machine that answers there.",
 )  # fmt: skip
 @output_option
-def explain_sessions(*, bootstrap_server: list[tuple[str, int]] | None, output: str) -> None:
+def explain_sessions(*, bootstrap_server: Bootstrap | None, output: str) -> None:
     """List the incremental fetch sessions that live in a running broker (KIP-227).
 
     NEXT EPOCH is what the session's next request has to name; a follower's session cannot be displaced by

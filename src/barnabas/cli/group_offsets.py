@@ -18,11 +18,17 @@ from barnabas.cli.client import admin, groups
 from barnabas.cli.client.cluster import Cluster
 from barnabas.cli.client.errors import BrokerError, error_name
 from barnabas.cli.client.groups import TopicPartition
-from barnabas.cli.options import GroupName, Moment, ParamType, bootstrap_option, connect, output_option
+from barnabas.cli.options import (
+    Bootstrap,
+    GroupName,
+    Moment,
+    ParamType,
+    bootstrap_option,
+    connect,
+    output_option,
+)
 from barnabas.cli.output import Column, print_json, print_table
 from barnabas.cli.root import CommandFailed
-
-Bootstrap = list[tuple[str, int]]
 
 _DURATION = re.compile(
     r"P(?:(?P<days>\d+)D)?(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?"

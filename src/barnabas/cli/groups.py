@@ -10,11 +10,9 @@ from barnabas.cli.client import admin, groups
 from barnabas.cli.client.cluster import Cluster
 from barnabas.cli.client.errors import BrokerError, error_name
 from barnabas.cli.client.groups import GroupMember, TopicPartition
-from barnabas.cli.options import GroupName, bootstrap_option, connect, output_option
+from barnabas.cli.options import Bootstrap, GroupName, bootstrap_option, connect, output_option
 from barnabas.cli.output import Column, print_json, print_table
 from barnabas.cli.root import CommandFailed
-
-Bootstrap = list[tuple[str, int]]
 
 STATES = (
     "Empty",

@@ -8,11 +8,9 @@ from barnabas.base.errors import ErrorCode
 from barnabas.base.hints import Any
 from barnabas.cli.client import log_dirs
 from barnabas.cli.client.log_dirs import LogDirInfo
-from barnabas.cli.options import bootstrap_option, connect, output_option
+from barnabas.cli.options import Bootstrap, bootstrap_option, connect, output_option
 from barnabas.cli.output import Cell, Column, print_json, print_table
 from barnabas.cli.root import CommandFailed
-
-Bootstrap = list[tuple[str, int]]
 
 POLL_S = 0.5
 

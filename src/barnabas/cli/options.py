@@ -18,6 +18,10 @@ else:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+Bootstrap = list[tuple[str, int]]
+"""Hosts and ports, as --bootstrap-server gives them."""
+
+
 class BootstrapServers(ParamType):
     """HOST:PORT[,HOST:PORT...]"""
 
@@ -145,6 +149,6 @@ def output_option(command: Command) -> Command:
     )(command)
 
 
-def connect(bootstrap_server: list[tuple[str, int]], timeout: float) -> Cluster:
+def connect(bootstrap_server: Bootstrap, timeout: float) -> Cluster:
     """Return a client of the cluster; nothing is connected yet."""
     return Cluster(bootstrap_server, software_version=__version__, timeout_s=timeout)

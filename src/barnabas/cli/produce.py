@@ -15,7 +15,15 @@ from barnabas.base.dataclass import dataclass, field
 from barnabas.base.hints import IO, Any
 from barnabas.cli.client.cluster import Cluster
 from barnabas.cli.client.producer import DEFAULT_BATCH_BYTES, Producer
-from barnabas.cli.options import KeyValue, ParamType, TopicName, bootstrap_option, connect, output_option
+from barnabas.cli.options import (
+    Bootstrap,
+    KeyValue,
+    ParamType,
+    TopicName,
+    bootstrap_option,
+    connect,
+    output_option,
+)
 from barnabas.cli.output import print_json
 from barnabas.cli.progress import Progress
 from barnabas.cli.record_text import (
@@ -138,7 +146,7 @@ def command(
     linger: float,
     create: bool,
     quiet: bool,
-    bootstrap_server: list[tuple[str, int]],
+    bootstrap_server: Bootstrap,
     timeout: float,
     output: str,
 ) -> None:

@@ -8,11 +8,9 @@ from barnabas.base.uuids import uuid_text
 from barnabas.cli.client import admin, configs
 from barnabas.cli.client.cluster import Cluster, TopicInfo
 from barnabas.cli.client.errors import BrokerError
-from barnabas.cli.options import KeyValue, TopicName, bootstrap_option, connect, output_option
+from barnabas.cli.options import Bootstrap, KeyValue, TopicName, bootstrap_option, connect, output_option
 from barnabas.cli.output import Column, print_json, print_table
 from barnabas.metadata.image_types import ConfigResourceType
-
-Bootstrap = list[tuple[str, int]]
 
 
 @click.group()

@@ -8,11 +8,9 @@ from barnabas.base.hints import Any
 from barnabas.cli.client import transactions
 from barnabas.cli.client.errors import BrokerError, error_name
 from barnabas.cli.client.transactions import OpenTransaction, TransactionInfo
-from barnabas.cli.options import TopicName, bootstrap_option, connect, output_option
+from barnabas.cli.options import Bootstrap, TopicName, bootstrap_option, connect, output_option
 from barnabas.cli.output import Column, print_json, print_table
 from barnabas.cli.root import CommandFailed
-
-Bootstrap = list[tuple[str, int]]
 
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
 
