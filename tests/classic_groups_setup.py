@@ -4,7 +4,6 @@ It runs operations as the runtime does: append, replay, `appended`, answer. Time
 clock that only the test moves.
 """
 
-import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,23 +21,11 @@ from barnabas.metadata.image import MetadataImage
 from barnabas.protocol import messages
 from barnabas.sim.clock import ManualClock
 from barnabas.timing.timer_wheel import TimerWheel
+from tests.seeded_entropy import SeededEntropy
 
 GROUP = "g"
 SESSION_MS = 10_000
 REBALANCE_MS = 60_000
-
-
-class SeededEntropy:
-    """The same bits in each run."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
-
-    def random_bytes(self, length: int) -> bytes:
-        return self._random.randbytes(length)
-
-    def random_below(self, limit: int) -> int:
-        return self._random.randrange(limit)
 
 
 @dataclass

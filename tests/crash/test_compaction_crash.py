@@ -28,6 +28,7 @@ from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_loading import LogManagerError
 from barnabas.storage.log_manager import LogManager
 from barnabas.storage.producer_state import AppendOrigin
+from tests.seeded_entropy import SeededEntropy
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, marker
 
 CI_SEEDS = 40
@@ -48,17 +49,6 @@ KEY = TopicPartition("t", 0)
 
 class PowerLossError(OSError):
     """The disk stops answering: the machine lost power."""
-
-
-class SeededEntropy:
-    def __init__(self, source: random.Random) -> None:
-        self._source = source
-
-    def random_bytes(self, length: int) -> bytes:
-        return self._source.randbytes(length)
-
-    def random_below(self, limit: int) -> int:
-        return self._source.randrange(limit)
 
 
 @dataclass(frozen=True)

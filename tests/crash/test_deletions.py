@@ -17,6 +17,7 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_loading import LogManagerError
 from barnabas.storage.log_manager import LogManager
+from tests.seeded_entropy import SeededEntropy
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, batch
 
 CI_SEEDS = 60
@@ -26,17 +27,6 @@ SIZE = len(batch())
 CONFIG = LogConfig(
     segment_bytes=3 * SIZE, index_interval_bytes=0, retention_ms=-1, flush_messages=1, file_delete_delay_ms=0
 )
-
-
-class SeededEntropy:
-    def __init__(self, source: random.Random) -> None:
-        self._source = source
-
-    def random_bytes(self, length: int) -> bytes:
-        return self._source.randbytes(length)
-
-    def random_below(self, limit: int) -> int:
-        return self._source.randrange(limit)
 
 
 class Machine:

@@ -21,6 +21,7 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_loading import LogManagerError
 from barnabas.storage.log_manager import LogManager
+from tests.seeded_entropy import SeededEntropy
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, batch
 
 CI_SEEDS = 50
@@ -32,17 +33,6 @@ TOPIC = "t"
 
 class PowerLossError(OSError):
     """The disk stops answering: the machine lost power."""
-
-
-class SeededEntropy:
-    def __init__(self, source: random.Random) -> None:
-        self._source = source
-
-    def random_bytes(self, length: int) -> bytes:
-        return self._source.randbytes(length)
-
-    def random_below(self, limit: int) -> int:
-        return self._source.randrange(limit)
 
 
 @dataclass

@@ -33,6 +33,7 @@ from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager import LogManager
+from tests.seeded_entropy import SeededEntropy
 
 ROOT = "/data/log"
 NEVER = 1 << 60
@@ -43,21 +44,6 @@ _TURNS_MAX = 10_000
 
 class PowerLossError(BaseException):
     """The machine is without power: nothing that ran goes on."""
-
-
-class SeededEntropy:
-    """Random bits of a `random.Random`."""
-
-    def __init__(self, source: random.Random) -> None:
-        self._source = source
-
-    def random_bytes(self, length: int) -> bytes:
-        """Return `length` bytes."""
-        return self._source.randbytes(length)
-
-    def random_below(self, limit: int) -> int:
-        """Return an integer in [0, limit)."""
-        return self._source.randrange(limit)
 
 
 class SimulatedLoop:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 from barnabas.metadata.controller import Controller, NodeIdentity
 from barnabas.metadata.formatting import LogDirs, open_log_dirs
 from barnabas.metadata.image import Endpoint
@@ -11,22 +9,10 @@ from barnabas.metadata.metadata_log import MetadataLog, MetadataLogConfig
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
 from barnabas.storage.log_directory import LogDirectory
+from tests.seeded_entropy import SeededEntropy
 
 DIRECTORY = "/data"
 CONTROLLER = Endpoint(name="CONTROLLER", host="localhost", port=9093)
-
-
-class SeededEntropy:
-    """Randomness that repeats."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
-
-    def random_bytes(self, length: int) -> bytes:
-        return self._random.randbytes(length)
-
-    def random_below(self, limit: int) -> int:
-        return self._random.randrange(limit)
 
 
 class Node:

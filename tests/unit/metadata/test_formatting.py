@@ -18,8 +18,9 @@ from barnabas.metadata.records import MetadataError
 from barnabas.metadata.snapshots import BOOTSTRAP_ID, read_snapshot, read_snapshot_file
 from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.sim.disk import MemoryDisk
+from tests.seeded_entropy import SeededEntropy
 
-from .broker_node import CONTROLLER, DIRECTORY, Node, SeededEntropy
+from .broker_node import CONTROLLER, DIRECTORY, Node
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "metadata"
 
