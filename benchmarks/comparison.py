@@ -120,18 +120,18 @@ class Comparison:
 
     def _run_workload(self, workload: Workload, servers: list[Server]) -> None:
         kept: dict[str, object] = {}
-        cases = workload.cases(self._scale)
-        for server in servers:
-            patience_s = PATIENCE_S + PATIENCE_FACTOR * workload.prepare_s
-            with self._recorded(workload, "", server), limited(patience_s):
-                kept[server.name] = workload.prepare(server, self._scale)
-        for case in cases:
-            taking_part = [
-                server
-                for server in servers
-                if server.name in kept and (case.servers is None or server.name in case.servers)
-            ]
-            self._run_case(workload, case, taking_part, kept)
+        with still({*self._shared.values(), *servers}):
+            for server in servers:
+                patience_s = PATIENCE_S + PATIENCE_FACTOR * workload.prepare_s
+                with self._recorded(workload, "", server), limited(patience_s), going(server):
+                    kept[server.name] = workload.prepare(server, self._scale)
+            for case in workload.cases(self._scale):
+                taking_part = [
+                    server
+                    for server in servers
+                    if server.name in kept and (case.servers is None or server.name in case.servers)
+                ]
+                self._run_case(workload, case, taking_part, kept)
 
     def _run_case(
         self, workload: Workload, case: Case, servers: list[Server], kept: dict[str, object]
@@ -143,7 +143,7 @@ class Comparison:
                 if server.name not in able or number not in turns[server.name]:
                     continue
                 able.discard(server.name)
-                with self._recorded(workload, case.name, server):
+                with self._recorded(workload, case.name, server), going(server):
                     self._take_turn(workload, case, server, number, kept)
                     able.add(server.name)
 
@@ -193,6 +193,32 @@ class Comparison:
         last = traceback.extract_tb(error.__traceback__)[-1:]
         if last:
             self._tell(f"      at {Path(last[0].filename).name}:{last[0].lineno}")
+
+
+@contextlib.contextmanager
+def still(servers: Iterable[Server]) -> Iterator[None]:
+    """Keep servers from working while nobody asks: some save, compact or compile for seconds after a load.
+
+    It would take the processors from those whose turn is next. In their own turns they do it all, and it
+    counts as theirs.
+    """
+    for server in servers:
+        server.pause()
+    try:
+        yield
+    finally:
+        for server in servers:
+            server.resume()
+
+
+@contextlib.contextmanager
+def going(server: Server) -> Iterator[None]:
+    """Let one of the servers that stand still have its turn."""
+    server.resume()
+    try:
+        yield
+    finally:
+        server.pause()
 
 
 @contextlib.contextmanager

@@ -31,6 +31,7 @@ class KafkaServer(Server):
 
     name = "Apache Kafka"
     warm_up_s = 12.0
+    may_pause = False  # controller and broker would time each other out; idle it takes 3% of a processor
     remark = f"{' '.join(HEAP)}, G1, default threads, warmed up for {warm_up_s:.0f} s"
 
     def check_available(self) -> None:

@@ -50,12 +50,14 @@ class Server:
         start_s: from exec to the first answer, of the last start.
         warm_up_s: how long it is loaded after a start before anything counts.
         remark: what a reader must know about it, for the table.
+        may_pause: whether it takes no harm from standing still while others are measured.
     """
 
     name = ""
     kind = Kind.BROKER
     remark = ""
     is_durable = True
+    may_pause = True
     start_timeout_s = 120.0
     warm_up_s = 0.0
 
@@ -154,10 +156,26 @@ class Server:
                 raise RuntimeError(f"{self.name} did not answer: {self.log_tail()}")
             time.sleep(POLL_S)
 
+    def pause(self) -> None:
+        """Let it stand still, if it may: what it does in the background is its own turns' business."""
+        if self.may_pause and self.is_running:
+            self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on after `pause`; harmless when it was not paused."""
+        if self.is_running:
+            self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        for pid in self.pids():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
     def stop(self) -> float:
         """Stop it as its users would; return the seconds that took. A process that will not is killed."""
         if self._process is None:
             return 0.0
+        self.resume()
         began = time.perf_counter()
         self._process.send_signal(signal.SIGTERM)
         try:
@@ -172,9 +190,7 @@ class Server:
         """End all its processes at once."""
         if self._process is None:
             return
-        for pid in self.pids():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        self._signal(signal.SIGKILL)
         self._process.wait()
         self._forget()
 

@@ -63,6 +63,30 @@ def compare(tmp_path: Path, work: Workload, scale: Scale = THREE_ROUNDS) -> list
     return read(tmp_path / "results.jsonl").results
 
 
+def test_the_others_stand_still_in_a_servers_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moving: set[str] = set()
+    monkeypatch.setattr(Server, "is_running", True)
+    monkeypatch.setattr(Second, "may_pause", False)
+
+    def note(server: Server, number: signal.Signals) -> None:
+        (moving.discard if number is signal.SIGSTOP else moving.add)(server.name)
+
+    monkeypatch.setattr(Server, "_signal", note)
+    seen: list[tuple[str, set[str]]] = []
+
+    def run(turn: Turn) -> Figures:
+        seen.append((turn.server.name, set(moving)))
+        if turn.number == 0:
+            raise RuntimeError("a turn that fails is over as well")
+        return {"seconds": 1.0}
+
+    moving.update(("Barnabas", "Apache Kafka", "Tansu"))
+    compare(tmp_path, workload(run))
+    assert {name for name, _ in seen} == {"Barnabas", "Apache Kafka", "Tansu"}
+    assert all(moved == {name, "Apache Kafka"} for name, moved in seen), seen
+    assert moving == {"Barnabas", "Apache Kafka", "Tansu"}
+
+
 def test_servers_take_turns_and_the_order_turns_too(tmp_path: Path) -> None:
     order: list[tuple[str, int]] = []
 
