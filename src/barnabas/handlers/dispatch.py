@@ -8,13 +8,15 @@ per API, so that each API is one file that can be read alone.
 
 from barnabas.base.errors import ApiError, ErrorCode, ProtocolError
 from barnabas.base.hints import TYPE_CHECKING
+from barnabas.base.limits import REQUEST_OBJECTS_MAX
 from barnabas.base.logger import Logger
 from barnabas.handlers import api_18_api_versions
 from barnabas.handlers.api_01_fetch import closes_session
 from barnabas.handlers.request import RequestContext
 from barnabas.handlers.request_log import RequestLogEntry
-from barnabas.handlers.request_times import RequestTimes, RequestTimesStatistics
+from barnabas.handlers.request_times import RequestTimesStatistics
 from barnabas.handlers.routes import ROUTES, Route
+from barnabas.handlers.served_version import ServedVersion
 from barnabas.handlers.services import Services
 from barnabas.protocol import frames, messages
 from barnabas.protocol.api_keys import ApiKey
@@ -33,7 +35,7 @@ class Dispatcher:
             part of what the broker registers.
     """
 
-    __slots__ = ("_complete_parked_fetches", "_times", "services")
+    __slots__ = ("_complete_parked_fetches", "_served", "services")
 
     services: Services
 
@@ -44,7 +46,7 @@ class Dispatcher:
                 has it answered at once (F33); False waits for it, as Apache Kafka does.
         """
         self._complete_parked_fetches = complete_parked_fetches
-        self._times: dict[tuple[int, int], RequestTimes] = {}
+        self._served: dict[tuple[int, int], ServedVersion] = {}
 
     def connection_opened(self, connection: "Connection") -> None:  # noqa: ARG002
         """Nothing is kept here; what the client says of itself comes later (`client_information`)."""
@@ -63,22 +65,16 @@ class Dispatcher:
         services = self.services
         received_us = services.clock.monotonic_us()
         header = frames.decode_request_header(frame)
-        api_key, api_version, _, _, body_offset = header
-        route = ROUTES.get(api_key)
-        if route is None:
-            raise ProtocolError(f"api key {api_key} is not served")
-        times = self._times.get((api_key, api_version)) or self._times_of(route, api_version)
-        context = RequestContext(services, connection, route.spec, header, received_us, times)
-        if api_version not in route.versions:
-            if api_key != ApiKey.API_VERSIONS:
-                raise ProtocolError(f"{route.spec.name} v{api_version} is not served")
+        served = self._served.get(header[:2]) or self._served_version(header.api_key, header.api_version)
+        context = RequestContext(services, connection, served, header, received_us)
+        if served.decode is None:
             context.api_version = 0
             context.respond(api_18_api_versions.unsupported_version(context))
             return
-        request = route.request.decode(frame, api_version, body_offset)
+        request, _ = served.decode(frame, header.body_offset, REQUEST_OBJECTS_MAX)
         if services.request_log.on:
-            context.log_entry = RequestLogEntry(services.request_log, request, api_version)
-        response = _answer(route, context, request)
+            context.log_entry = RequestLogEntry(services.request_log, request, header.api_version)
+        response = _answer(served.route, context, request)
         if response is not None:
             context.respond(response)
         elif connection.request_in_hand:
@@ -86,12 +82,25 @@ class Dispatcher:
 
     def statistics(self) -> list[RequestTimesStatistics]:
         """Return the times of all requests so far, by API and version."""
-        return [times.statistics() for _, times in sorted(self._times.items())]
+        return [served.times.statistics() for _, served in sorted(self._served.items())]
 
-    def _times_of(self, route: Route, api_version: int) -> RequestTimes:
-        """Make the counters of an API and version; those that are not served share one."""
-        version = api_version if api_version in route.versions else -1
-        return self._times.setdefault((route.spec.key, version), RequestTimes(route.spec.key, version))
+    def _served_version(self, api_key: int, api_version: int) -> ServedVersion:
+        """Return what a request's API and version stand for.
+
+        Raises:
+            ProtocolError: neither is served, and the API is not ApiVersions.
+        """
+        route = ROUTES.get(api_key)
+        if route is None:
+            raise ProtocolError(f"api key {api_key} is not served")
+        if api_version not in route.versions:
+            if api_key != ApiKey.API_VERSIONS:
+                raise ProtocolError(f"{route.spec.name} v{api_version} is not served")
+            api_version = -1  # a client may ask for 65,536 of them: one for all
+        served = self._served.get((api_key, api_version))
+        if served is None:
+            served = self._served[api_key, api_version] = ServedVersion(route, api_version)
+        return served
 
     def request_waiting(self, connection: "Connection", frame: memoryview) -> None:
         """Another request arrived behind one in hand: answer a parked fetch, unless a fetch follows it.

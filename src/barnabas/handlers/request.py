@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.logger import Logger
 from barnabas.base.region import FileSlice
-from barnabas.handlers.request_times import RequestTimes, count_at_once, count_request
+from barnabas.handlers.request_times import count_at_once, count_request
 from barnabas.protocol import frames
 from barnabas.protocol.structures import Struct
 
 if TYPE_CHECKING:
     from barnabas.handlers.request_log import RequestLogEntry
+    from barnabas.handlers.served_version import ServedVersion
     from barnabas.handlers.services import Services
     from barnabas.net.connection import Connection
     from barnabas.net.contracts import Part
@@ -45,7 +46,7 @@ class RequestContext:
         client_id: empty when the client sent none.
         received_us: monotonic time when the whole frame was there.
         parked_us: monotonic time when its handler was done with it for now; -1 when it answered at once.
-        times: where its times are counted.
+        served: its API and version.
         log_entry: what the request log will say of it; None unless that is on. A handler that encodes its
             answer itself leaves that be while it is not None, since the log shows messages.
     """
@@ -58,28 +59,30 @@ class RequestContext:
         "log_entry",
         "parked_us",
         "received_us",
+        "served",
         "services",
-        "spec",
-        "times",
     )
 
-    def __init__(  # noqa: PLR0917 - keywords cost a third more, for every request
+    def __init__(
         self,
         services: "Services",
         connection: "Connection",
-        spec: "ApiSpec",
+        served: "ServedVersion",
         header: frames.RequestHeader,
         received_us: int,
-        times: RequestTimes,
     ) -> None:
         self.services = services
         self.connection = connection
-        self.spec = spec
+        self.served = served
         _, self.api_version, self.correlation_id, self.client_id, _ = header
         self.received_us = received_us
         self.parked_us = -1
-        self.times = times
         self.log_entry: RequestLogEntry | None = None
+
+    @property
+    def spec(self) -> "ApiSpec":
+        """The API in the catalogue."""
+        return self.served.spec
 
     def respond(self, response: "Message") -> None:
         """Encode and send; slices in the response belong to the connection from here on.
@@ -90,8 +93,7 @@ class RequestContext:
         try:
             if self.log_entry is not None:
                 self.log_entry.answered(response)
-            prefix = frames.response_prefix(self.spec.key, self.api_version, self.correlation_id)
-            parts = response.encode_parts(self.api_version, prefix)
+            parts = response.encode_parts(self.api_version, self.served.pack_header(self.correlation_id))
         except Exception:
             _release_slices(response)
             _log.exception("fault while encoding the answer to %s", self)
@@ -101,7 +103,7 @@ class RequestContext:
 
     def response_prefix(self) -> bytes:
         """Return the response's header, for `respond_parts`."""
-        return frames.response_prefix(self.spec.key, self.api_version, self.correlation_id)
+        return self.served.pack_header(self.correlation_id)
 
     def respond_parts(self, parts: "Sequence[Part]") -> None:
         """Send a whole response that the handler has encoded itself, header first."""
@@ -110,7 +112,7 @@ class RequestContext:
         if self.connection.respond(parts) is False:
             self.connection.when_sent(lambda: self._ended(responded_us, now_us()))
         elif self.parked_us < 0 and self.log_entry is None:
-            count_at_once(self.times, self.received_us, responded_us, now_us())
+            count_at_once(self.served.times, self.received_us, responded_us, now_us())
         else:
             self._ended(responded_us, now_us())
 
@@ -127,7 +129,7 @@ class RequestContext:
         self._ended(now_us, now_us)
 
     def _ended(self, responded_us: int, sent_us: int) -> None:
-        count_request(self.times, self.received_us, self.parked_us, responded_us, sent_us)
+        count_request(self.served.times, self.received_us, self.parked_us, responded_us, sent_us)
         if self.log_entry is not None:
             self.log_entry.write(self, responded_us, sent_us)
 

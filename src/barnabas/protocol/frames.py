@@ -6,6 +6,7 @@ that are no UTF-8). The 4-byte frame length is net's business and not part of wh
 """
 
 import struct
+from collections.abc import Callable
 
 from barnabas.base.errors import DecodeError
 from barnabas.base.named_tuple import NamedTuple
@@ -104,11 +105,19 @@ def encode_request_header(
     return head + raw + (b"\0" if flexible else b"")
 
 
-def response_prefix(api_key: int, api_version: int, correlation_id: int) -> bytes:
-    """Return the header of a response; ApiVersions never has tagged fields in it (KIP-511)."""
+def response_header_packer(api_key: int, api_version: int) -> Callable[[int], bytes]:
+    """Return what makes response headers of correlation ids.
+
+    ApiVersions never has tagged fields in it (KIP-511).
+    """
     if api_version >= FLEXIBLE_FROM[api_key] and api_key != _API_VERSIONS:
-        return _CORRELATION_ID_AND_NO_TAGS.pack(correlation_id)
-    return _CORRELATION_ID.pack(correlation_id)
+        return _CORRELATION_ID_AND_NO_TAGS.pack
+    return _CORRELATION_ID.pack
+
+
+def response_prefix(api_key: int, api_version: int, correlation_id: int) -> bytes:
+    """Return the header of a response."""
+    return response_header_packer(api_key, api_version)(correlation_id)
 
 
 def decode_response_header(frame: memoryview, api_key: int, api_version: int) -> tuple[int, int]:

@@ -8,7 +8,7 @@ costs 20 times as much as these, and several hundred exist.
 from barnabas.base.hints import Any, ClassVar, Self, final
 from barnabas.base.limits import REQUEST_OBJECTS_MAX
 from barnabas.base.region import FileSlice
-from barnabas.protocol.codec_runtime import CodecTable, join_parts, pieces
+from barnabas.protocol.codec_runtime import Codec, CodecTable, join_parts, pieces
 
 Buffer = bytes | bytearray | memoryview
 
@@ -99,6 +99,18 @@ class Message(Struct):
             raise ValueError(f"offset {offset} is negative")
         made: Self = cls._decoders[version](memoryview(buffer), offset, REQUEST_OBJECTS_MAX)[0]
         return made
+
+    @classmethod
+    def decoder(cls, version: int) -> Codec:
+        """Return what `decode` does for a version, for whoever decodes many.
+
+        Called with a memoryview, an offset and the most objects allowed, it returns the message and the
+        offset behind it, and raises as `decode` does.
+
+        Raises:
+            ValueError: the message has no such version.
+        """
+        return cls._decoders[version]
 
     @classmethod
     def decode_from(

@@ -8,6 +8,7 @@ from barnabas.base.errors import DecodeError, ErrorCode, ProtocolError
 from barnabas.base.region import FileSlice
 from barnabas.handlers.request import RequestContext
 from barnabas.handlers.routes import ROUTES
+from barnabas.handlers.served_version import ServedVersion
 from barnabas.protocol import frames, messages
 from barnabas.protocol.api_keys import ApiKey
 from tests.unit.net.doubles import leased
@@ -69,7 +70,7 @@ def test_an_answer_that_cannot_be_encoded_gives_its_slices_back(peer, services):
     data = messages.FetchResponsePartitionData(records=FileSlice(file, 0, 7), high_watermark="none")
     topic = messages.FetchResponseFetchableTopicResponse(topic="t", partitions=[data])
     header = frames.decode_request_header(memoryview(_header(ApiKey.FETCH, 12)))
-    context = RequestContext(services, peer.connection, messages.BY_KEY[ApiKey.FETCH], header, 0, times=None)
+    context = RequestContext(services, peer.connection, ServedVersion(ROUTES[ApiKey.FETCH], 12), header, 0)
     context.respond(messages.FetchResponse(responses=[topic]))
     assert peer.connection.closed == "the answer could not be encoded"
     assert file.holders == 1
