@@ -19,8 +19,8 @@ from barnabas.storage.compaction.task import (
     FailureKind,
 )
 from barnabas.storage.log import Log
-from barnabas.storage.log_cleaner import LogCleaner
-from barnabas.storage.log_cleaner_config import CleanerConfig
+from barnabas.storage.log_cleaner.cleaner import LogCleaner
+from barnabas.storage.log_cleaner.config import CleanerConfig
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_manager import LogManager

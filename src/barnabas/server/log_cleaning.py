@@ -24,8 +24,8 @@ from barnabas.storage.log_manager import LogManager
 if TYPE_CHECKING:
     from barnabas.base.worker_pool import WorkerPool
     from barnabas.storage.compaction.task import Cleaning, CleaningTask
-    from barnabas.storage.log_cleaner import LogCleaner
-    from barnabas.storage.log_cleaner_config import CleanerConfig
+    from barnabas.storage.log_cleaner.cleaner import LogCleaner
+    from barnabas.storage.log_cleaner.config import CleanerConfig
 
 THREADS_MAX: Final = 64
 """Cleanings at one time; more of `log.cleaner.threads` wait for each other."""
@@ -112,7 +112,7 @@ class LogCleaning:
 
     def _make(self) -> LogCleaner:
         from barnabas.base.worker_pool import WorkerPool  # noqa: PLC0415 - see above
-        from barnabas.storage.log_cleaner import LogCleaner  # noqa: PLC0415
+        from barnabas.storage.log_cleaner.cleaner import LogCleaner  # noqa: PLC0415
 
         self._threads = WorkerPool(
             self._reactor.call_soon_threadsafe, threads_max=THREADS_MAX, name="barnabas-cleaner"
@@ -154,7 +154,7 @@ class LogCleaning:
 
 
 def _config(settings: Settings) -> CleanerConfig:
-    from barnabas.storage.log_cleaner_config import CleanerConfig  # noqa: PLC0415
+    from barnabas.storage.log_cleaner.config import CleanerConfig  # noqa: PLC0415
 
     return CleanerConfig(
         threads=settings.integer("log.cleaner.threads"),

@@ -29,7 +29,7 @@ from barnabas.storage.partition_logs import PartitionLogs
 from barnabas.storage.retention import Retention
 
 if TYPE_CHECKING:  # imported when a log moves, and when one is to be compacted
-    from barnabas.storage.log_cleaner import LogCleaner
+    from barnabas.storage.log_cleaner.cleaner import LogCleaner
 
 log = Logger(__name__)
 

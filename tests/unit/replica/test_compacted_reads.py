@@ -9,9 +9,9 @@ from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.replica.explain import explain_fetch
 from barnabas.replica.fetch import FetchIsolation, FetchReason
 from barnabas.storage.compaction.cleaning import InProcessCleaning
-from barnabas.storage.log_cleaner_config import CleanerConfig
-from barnabas.storage.log_cleaner_selection import measure
-from barnabas.storage.log_cleaner_task import make_task
+from barnabas.storage.log_cleaner.config import CleanerConfig
+from barnabas.storage.log_cleaner.selection import measure
+from barnabas.storage.log_cleaner.task import make_task
 from barnabas.storage.log_config import LogConfig
 
 from .broker_setup import LOCAL_ID, TOPIC_ID, Broker, ask, fetch_params

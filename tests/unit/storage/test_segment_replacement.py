@@ -12,9 +12,9 @@ from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.storage.compaction.cleaning import InProcessCleaning
 from barnabas.storage.compaction.task import CleanedGroup
 from barnabas.storage.log import Log
-from barnabas.storage.log_cleaner_config import CleanerConfig
-from barnabas.storage.log_cleaner_selection import measure
-from barnabas.storage.log_cleaner_task import make_task
+from barnabas.storage.log_cleaner.config import CleanerConfig
+from barnabas.storage.log_cleaner.selection import measure
+from barnabas.storage.log_cleaner.task import make_task
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.retention import RetentionRules, delete_expired
 from tests.storage_setup import FIRST_TIMESTAMP, LogHarness

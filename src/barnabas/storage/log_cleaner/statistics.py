@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from barnabas.base.dataclass import dataclass
 from barnabas.storage.compaction.task import CleaningResult, CleaningStatistics
-from barnabas.storage.log_cleaner_run import CleaningRun
+from barnabas.storage.log_cleaner.run import CleaningRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

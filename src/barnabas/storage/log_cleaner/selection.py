@@ -2,7 +2,7 @@
 LogCleanerManager.
 
 Everything here is a function of one log, its bounds and the time; who is being cleaned, held back or given up
-is `log_cleaner.py`'s to know. A log's part below the first dirty offset was cleaned before, the part from the
+is `cleaner.py`'s to know. A log's part below the first dirty offset was cleaned before, the part from the
 first uncleanable offset on is left alone, and what lies between decides by its share of all that could be
 read.
 """

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from barnabas.storage.log import Log
-from barnabas.storage.log_cleaner_selection import compaction_delay_ms, dirty_range, measure
+from barnabas.storage.log_cleaner.selection import compaction_delay_ms, dirty_range, measure
 from barnabas.storage.log_config import LogConfig
 from tests.storage_setup import FIRST_TIMESTAMP, LogHarness, batch, marker
 

@@ -27,16 +27,16 @@ from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING, Final
 from barnabas.base.logger import Logger
 from barnabas.base.worker import RunBlocking
-from barnabas.storage import log_cleaner_selection as selection
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.compaction.task import CleaningFactory, CleaningResult, FailureKind
 from barnabas.storage.log import Log
-from barnabas.storage.log_cleaner_config import CleanerConfig
-from barnabas.storage.log_cleaner_run import CleaningRun
-from barnabas.storage.log_cleaner_selection import LogToClean
-from barnabas.storage.log_cleaner_statistics import CleanerStatistics, RunningCleaning, describe
-from barnabas.storage.log_cleaner_task import make_task
-from barnabas.storage.log_cleaner_trouble import CleanerTrouble
+from barnabas.storage.log_cleaner import selection
+from barnabas.storage.log_cleaner.config import CleanerConfig
+from barnabas.storage.log_cleaner.run import CleaningRun
+from barnabas.storage.log_cleaner.selection import LogToClean
+from barnabas.storage.log_cleaner.statistics import CleanerStatistics, RunningCleaning, describe
+from barnabas.storage.log_cleaner.task import make_task
+from barnabas.storage.log_cleaner.trouble import CleanerTrouble
 from barnabas.storage.log_directory import LogDirectory
 
 if TYPE_CHECKING:

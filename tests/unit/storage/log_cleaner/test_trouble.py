@@ -7,7 +7,7 @@ import pytest
 from barnabas.storage.compaction.task import (
     FailureKind,
 )
-from barnabas.storage.log_cleaner_trouble import RETRY_DELAYS_MS
+from barnabas.storage.log_cleaner.trouble import RETRY_DELAYS_MS
 from tests.cleaner_setup import BACKOFF_MS, Machine, failure
 
 

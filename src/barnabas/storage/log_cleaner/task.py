@@ -7,8 +7,8 @@ makes one more of its batches stay than needs to.
 
 from barnabas.storage.compaction.task import ActiveProducer, CleaningTask, SegmentToClean
 from barnabas.storage.log import Log
-from barnabas.storage.log_cleaner_config import CleanerConfig
-from barnabas.storage.log_cleaner_selection import LogToClean
+from barnabas.storage.log_cleaner.config import CleanerConfig
+from barnabas.storage.log_cleaner.selection import LogToClean
 from barnabas.storage.segment import LOG_SUFFIX, LogSegment
 from barnabas.storage.transaction_index import AbortedTransaction
 

@@ -7,7 +7,7 @@ from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.compaction.cleaned_segment import remove_cleaned_files
 from barnabas.storage.compaction.task import Cleaning, CleaningResult
 from barnabas.storage.log import Log
-from barnabas.storage.log_cleaner_selection import LogToClean
+from barnabas.storage.log_cleaner.selection import LogToClean
 
 if TYPE_CHECKING:
     from barnabas.storage.flush_work import FlushWork

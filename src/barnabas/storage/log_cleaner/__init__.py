@@ -1,0 +1,1 @@
+"""When and which logs are cleaned; the cleaning itself is in compaction/."""
