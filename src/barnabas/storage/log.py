@@ -61,7 +61,7 @@ class Log(SegmentedLog):
         flushes: None: appends that reach `flush.messages` sync before they return.
     """
 
-    __slots__ = ("_topic_id_durable", "flushes", "topic_id")
+    __slots__ = ("_topic_id_durable", "_topic_id_stored", "flushes", "topic_id")
 
     def __init__(
         self,
@@ -78,6 +78,7 @@ class Log(SegmentedLog):
         log_start_offset: int,
         log_end_offset: int,
         topic_id: bytes | None,
+        topic_id_stored: bool,
         topic_id_durable: bool,
         as_closed: bool,
     ) -> None:
@@ -96,6 +97,7 @@ class Log(SegmentedLog):
             as_closed=as_closed,
         )
         self.topic_id = topic_id
+        self._topic_id_stored = topic_id_stored
         self._topic_id_durable = topic_id_durable
         self.flushes: FlushTaker | None = None
 
@@ -239,14 +241,14 @@ class Log(SegmentedLog):
     def _write_topic_id(self) -> None:
         if self.topic_id is not None:
             write_topic_id(self.directory.disk, self.path, self.topic_id)
-        self._topic_id_durable = True
+        self._topic_id_stored = self._topic_id_durable = True
 
     def assign_topic_id(self, topic_id: bytes) -> None:
         """Tell a log without partition.metadata its topic id; written before the next append."""
         assert self.topic_id in (None, topic_id), f"{self.name} has another topic id"
         if self.topic_id is None:
             self.topic_id = topic_id
-            self._topic_id_durable = False
+            self._topic_id_stored = self._topic_id_durable = False
 
     # Rolling -----------------------------------------------------------------------------------
 
@@ -382,6 +384,6 @@ class Log(SegmentedLog):
 
     def _write_idle(self) -> None:
         """Spare idle logs their syncs; an empty one that is lost is made again from the metadata."""
-        if not self._topic_id_durable and self.topic_id is not None:
+        if not self._topic_id_stored and self.topic_id is not None:
             write_topic_id(self.directory.disk, self.path, self.topic_id, durable=False)
         self.leader_epochs.persist(self.directory.disk, self._end.message_offset)

@@ -445,14 +445,16 @@ class OpeningLog:
     def _result(self, start: int, end: int) -> OpenResult:
         """Put the log together of what was found."""
         clean, fresh, stored = self._clean, self._fresh, self._stored_topic_id
+        # A stop syncs nothing of an empty log, neither names nor topic id: the first record has to.
+        unsynced = fresh or not clean or not self._segments.size
         durability = Durability(
             factory=self._factory,
             segments=self._segments,
             root=self._directory.path,
             recovery_point=end if clean else min(self._recovery_point, end),
             end_offset=end,
-            names_unsynced=fresh or not clean,
-            root_unsynced=fresh or not clean,
+            names_unsynced=unsynced,
+            root_unsynced=unsynced,
         )
         opened = Log(
             directory=self._directory,
@@ -467,7 +469,8 @@ class OpeningLog:
             log_start_offset=start,
             log_end_offset=end,
             topic_id=stored or self._topic_id,
-            topic_id_durable=stored is not None or self._topic_id is None,
+            topic_id_stored=stored is not None,
+            topic_id_durable=stored is not None and bool(self._segments.size),
             as_closed=fresh or (clean and not self._indexless),
         )
         return OpenResult(opened, self._truncated_bytes, self._checked_bytes)

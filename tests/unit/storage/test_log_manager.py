@@ -1,5 +1,6 @@
 """The root of log.dirs: locks, markers, checkpoints, placement, deletion, retention, failing directories."""
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -355,3 +356,17 @@ def test_gaps_stay_in_logs_that_no_checkpoint_knows_and_are_no_losses_later() ->
 def test_gaps_stay_in_a_log_that_may_have_come_from_another_directory() -> None:
     machine, _ = compacted("/a", "/b")
     assert end_of(machine) == 7
+
+
+def test_what_an_empty_log_left_unsynced_at_a_stop_is_synced_with_its_first_record() -> None:
+    for seed in range(60):
+        machine = Machine(flush_messages=1)
+        manager = machine.start()
+        machine.log(manager)
+        manager.shutdown()  # an empty log costs a stop no sync
+        manager = machine.start()
+        machine.log(manager, batches=1)
+        machine.disk.crash(Random(seed))
+        log = machine.start().get("t", 0)
+        assert log is not None, f"seed {seed}"
+        assert (log.log_end_offset, log.topic_id) == (1, TOPIC_ID), f"seed {seed}"
