@@ -64,7 +64,7 @@ MODULES: Final = (
     "barnabas.storage.directory_checkpoints",
     "barnabas.storage.durable_logs",
     "barnabas.storage.flush_scheduler",
-    "barnabas.storage.future_logs",
+    "barnabas.storage.log_moves.future_logs",
     "barnabas.storage.group_commit",
     "barnabas.storage.log_cleaner.cleaner",
     "barnabas.storage.log_cleaner.selection",

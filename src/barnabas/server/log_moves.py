@@ -24,7 +24,7 @@ from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_manager import LogManager
 
 if TYPE_CHECKING:
-    from barnabas.storage.future_logs import FutureLogs
+    from barnabas.storage.log_moves.future_logs import FutureLogs
 
 _log = Logger(__name__)
 
@@ -79,7 +79,7 @@ class LogMoves:
         logs.make_future_logs = self._make
 
     def _make(self, deletions: PendingDeletions) -> FutureLogs:
-        from barnabas.storage.future_logs import FutureLogs  # noqa: PLC0415
+        from barnabas.storage.log_moves.future_logs import FutureLogs  # noqa: PLC0415
 
         settings = self._current_settings()
         # Kafka's default: as many as there are directories.

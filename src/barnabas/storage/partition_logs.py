@@ -23,13 +23,13 @@ from barnabas.storage.log_checkpoints import LogCheckpoints
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_manager_config import LogManagerConfig
-from barnabas.storage.log_placement import LogPlacement
+from barnabas.storage.log_moves.placement import LogPlacement
 from barnabas.storage.partition_directory import FUTURE_SUFFIX, delete_name, stray_name
 from barnabas.storage.recovery import open_log
 from barnabas.storage.segment_cache import SegmentCache
 
 if TYPE_CHECKING:  # imported when a log moves
-    from barnabas.storage.future_logs import FutureLogs
+    from barnabas.storage.log_moves.future_logs import FutureLogs
 
 log = Logger(__name__)
 

@@ -9,8 +9,8 @@ from barnabas.base.errors import ErrorCode
 from barnabas.base.worker import run_inline
 from barnabas.protocol import messages as m
 from barnabas.storage.checkpoints import TopicPartition
-from barnabas.storage.future_logs import FutureLogs
 from barnabas.storage.log_config import LogConfig
+from barnabas.storage.log_moves.future_logs import FutureLogs
 from tests.unit.handlers.administered import DIRECTORIES, administered
 from tests.unit.handlers.conftest import Peer
 from tests.unit.replica.broker_setup import batch

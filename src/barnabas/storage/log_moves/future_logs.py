@@ -27,12 +27,12 @@ from barnabas.base.worker import RunBlocking
 from barnabas.storage import checkpoints, directory_checkpoints
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
-from barnabas.storage.future_log import STEP_BYTES, FutureLog
-from barnabas.storage.future_log_copy import CopyStep
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.move_quota import MoveQuota
+from barnabas.storage.log_moves.copy_step import CopyStep
+from barnabas.storage.log_moves.future_log import STEP_BYTES, FutureLog
+from barnabas.storage.log_moves.quota import MoveQuota
 from barnabas.storage.partition_directory import delete_name, future_name, parse_future_name, stray_name
 
 if TYPE_CHECKING:

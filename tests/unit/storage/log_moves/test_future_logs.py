@@ -15,12 +15,12 @@ from barnabas.sim.disk import MemoryDisk
 from barnabas.storage import directory_check
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
-from barnabas.storage.future_logs import FutureLogs
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_manager import LogManager
-from barnabas.storage.move_quota import DELAY_MS_MAX, MoveQuota
+from barnabas.storage.log_moves.future_logs import FutureLogs
+from barnabas.storage.log_moves.quota import DELAY_MS_MAX, MoveQuota
 from barnabas.storage.producer_state import AppendOrigin
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, batch, marker
 

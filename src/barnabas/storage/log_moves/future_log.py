@@ -14,9 +14,9 @@ import errno
 
 from barnabas.base.errors import ApiError
 from barnabas.storage import checkpoints
-from barnabas.storage.future_log_copy import CopyStep, SourceReadError
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.log_moves.copy_step import CopyStep, SourceReadError
 from barnabas.storage.partition_metadata import FILE_NAME as PARTITION_METADATA_FILE
 from barnabas.storage.partition_metadata import write_topic_id
 from barnabas.storage.segment import LOG_SUFFIX, SEGMENT_SUFFIXES, LogSegment, file_stem
