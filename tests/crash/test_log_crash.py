@@ -15,8 +15,8 @@ from barnabas.base.errors import ApiError
 from barnabas.protocol.record_batch import iter_batches
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
-from barnabas.storage import durable_logs
 from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.flush import durable_logs
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_loading import LogManagerError

@@ -20,7 +20,6 @@ from barnabas.sim.disk import MemoryFile
 from barnabas.storage import (
     checkpoints,
     directory_checkpoints,
-    durable_logs,
     leader_epochs,
     log_loading,
     partition_metadata,
@@ -28,8 +27,9 @@ from barnabas.storage import (
     recovery,
 )
 from barnabas.storage.compaction import cleaned_segment
-from barnabas.storage.durability import Durability
-from barnabas.storage.flush_work import FlushWork
+from barnabas.storage.flush import durable_logs
+from barnabas.storage.flush.durability import Durability
+from barnabas.storage.flush.work import FlushWork
 from barnabas.storage.log import Log
 from barnabas.storage.log_manager import LogManager
 

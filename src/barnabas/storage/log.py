@@ -21,8 +21,8 @@ from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import Protocol
 from barnabas.protocol.record_batch import CONTROL_BIT, TIMESTAMP_TYPE_BIT, TRANSACTIONAL_BIT
 from barnabas.storage.append_info import AppendInfo
-from barnabas.storage.durability import Durability
-from barnabas.storage.flush_work import FlushWork
+from barnabas.storage.flush.durability import Durability
+from barnabas.storage.flush.work import FlushWork
 from barnabas.storage.incoming_batches import IncomingBatches, stamp_batches, take_batches
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log_config import LogConfig

@@ -16,9 +16,10 @@ from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.logger import Logger
 from barnabas.base.worker import RunBlocking, run_inline
-from barnabas.storage import directory_checkpoints, durable_logs
+from barnabas.storage import directory_checkpoints
 from barnabas.storage.checkpoints import TopicPartition
-from barnabas.storage.flush_scheduler import FlushScheduler
+from barnabas.storage.flush import durable_logs
+from barnabas.storage.flush.scheduler import FlushScheduler
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory

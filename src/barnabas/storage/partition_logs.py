@@ -17,7 +17,7 @@ from barnabas.base.logger import Logger
 from barnabas.base.worker import RunBlocking
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
-from barnabas.storage.group_commit import GroupCommit
+from barnabas.storage.flush.group_commit import GroupCommit
 from barnabas.storage.log import Log
 from barnabas.storage.log_checkpoints import LogCheckpoints
 from barnabas.storage.log_config import LogConfig

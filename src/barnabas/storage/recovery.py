@@ -23,7 +23,7 @@ from barnabas.base.named_tuple import NamedTuple
 from barnabas.storage import producer_snapshot
 from barnabas.storage.checkpoints import LEADER_EPOCH_FILE, CheckpointError
 from barnabas.storage.deletions import PendingDeletions
-from barnabas.storage.durability import Durability
+from barnabas.storage.flush.durability import Durability
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig

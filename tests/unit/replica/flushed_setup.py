@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from barnabas.base.durations import DurationHistogram
-from barnabas.storage.group_commit import GroupCommit
+from barnabas.storage.flush.group_commit import GroupCommit
 from barnabas.storage.log_config import LogConfig
 
 from .broker_setup import TOPIC, TOPIC_ID, Broker

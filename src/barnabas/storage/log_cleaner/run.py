@@ -10,7 +10,7 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_cleaner.selection import LogToClean
 
 if TYPE_CHECKING:
-    from barnabas.storage.flush_work import FlushWork
+    from barnabas.storage.flush.work import FlushWork
     from barnabas.storage.segment_replacement import SegmentReplacement
 
 

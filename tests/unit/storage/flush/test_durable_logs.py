@@ -7,7 +7,7 @@ import pytest
 
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
-from barnabas.storage.durable_logs import TOGETHER_FROM
+from barnabas.storage.flush.durable_logs import TOGETHER_FROM
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager import LogManager
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, batch

@@ -24,7 +24,7 @@ from barnabas.storage.checkpoints import TopicPartition
 
 if TYPE_CHECKING:
     from barnabas.base.worker import RunBlocking
-    from barnabas.storage.flush_work import FlushWork
+    from barnabas.storage.flush.work import FlushWork
     from barnabas.storage.log import Log
 
 _log = Logger(__name__)

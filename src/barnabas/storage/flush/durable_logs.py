@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from barnabas.base.disk import DiskFile, FileReplacements
 from barnabas.base.errors import ApiError
 from barnabas.base.logger import Logger
-from barnabas.storage.flush_work import FlushWork
+from barnabas.storage.flush.work import FlushWork
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
 

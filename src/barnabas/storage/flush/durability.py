@@ -11,7 +11,7 @@ ended well, not only until one begins.
 
 from collections.abc import Callable
 
-from barnabas.storage.flush_work import FlushWork
+from barnabas.storage.flush.work import FlushWork
 from barnabas.storage.offset_metadata import LogOffsetMetadata
 from barnabas.storage.producer_state import ProducerStates
 from barnabas.storage.segment import LogSegment

@@ -11,7 +11,7 @@ from barnabas.base.errors import ApiError
 from barnabas.base.logger import Logger
 from barnabas.base.worker import RunBlocking
 from barnabas.storage.checkpoints import TopicPartition
-from barnabas.storage.flush_work import FlushWork
+from barnabas.storage.flush.work import FlushWork
 from barnabas.storage.log import Log
 
 log = Logger(__name__)
