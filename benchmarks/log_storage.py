@@ -15,10 +15,10 @@ from barnabas.base.clock import SystemClock
 from barnabas.base.disk import OsDisk
 from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.storage.deletions import PendingDeletions
+from barnabas.storage.loading.recovery import OpenResult, open_log
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.recovery import OpenResult, open_log
 from barnabas.storage.segment_cache import SegmentCache
 
 ROUNDS = 5

@@ -28,10 +28,10 @@ from barnabas.replica.manager import ReplicaManager
 from barnabas.replica.produce import AppendPartition
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
+from barnabas.storage.loading.recovery import open_log
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.recovery import open_log
 from barnabas.storage.segment_cache import SegmentCache
 from barnabas.timing.timer_wheel import TimerWheel
 

@@ -21,11 +21,11 @@ from barnabas.sim.disk import MemoryDisk
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.compaction.cleaning import InProcessCleaning
 from barnabas.storage.compaction.task import CleaningTask
+from barnabas.storage.loading.directory_loading import LogManagerError
 from barnabas.storage.log import Log
 from barnabas.storage.log_cleaner.cleaner import LogCleaner
 from barnabas.storage.log_cleaner.config import CleanerConfig
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_loading import LogManagerError
 from barnabas.storage.log_manager import LogManager
 from barnabas.storage.producer_state import AppendOrigin
 from tests.seeded_entropy import SeededEntropy

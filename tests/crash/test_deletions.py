@@ -13,9 +13,9 @@ from barnabas.base.errors import ApiError
 from barnabas.protocol.record_batch import iter_batches
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
+from barnabas.storage.loading.directory_loading import LogManagerError
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.log_loading import LogManagerError
 from barnabas.storage.log_manager import LogManager
 from tests.seeded_entropy import SeededEntropy
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, batch

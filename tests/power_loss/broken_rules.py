@@ -21,15 +21,14 @@ from barnabas.storage import (
     checkpoints,
     directory_checkpoints,
     leader_epochs,
-    log_loading,
     partition_metadata,
     producer_replay,
-    recovery,
 )
 from barnabas.storage.compaction import cleaned_segment
 from barnabas.storage.flush import durable_logs
 from barnabas.storage.flush.durability import Durability
 from barnabas.storage.flush.work import FlushWork
+from barnabas.storage.loading import directory_loading, recovery
 from barnabas.storage.log import Log
 from barnabas.storage.log_manager import LogManager
 
@@ -199,7 +198,7 @@ def lost_transactions_are_left_alone() -> Patches:
 
 
 def gaps_of_compacted_logs_are_served() -> Patches:
-    yield log_loading.DirectoryLoading, "_gapless_from", lambda *_: None
+    yield directory_loading.DirectoryLoading, "_gapless_from", lambda *_: None
 
 
 RULES: dict[str, Callable[[], Patches]] = {

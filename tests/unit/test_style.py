@@ -21,7 +21,7 @@ LONG_FILES: dict[str, str] = {
 
 LONG_FUNCTIONS: dict[str, str] = {
     "src/barnabas/protocol/record_walk.py:_walk_singles": "one flat loop over all records of a batch",
-    "src/barnabas/storage/segment_check.py:_scan": "one flat loop over all batches after a crash",
+    "src/barnabas/storage/loading/segment_check.py:_scan": "one flat loop over all batches after a crash",
 }
 """Path:function -> why it may be longer."""
 

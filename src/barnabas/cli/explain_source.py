@@ -107,8 +107,8 @@ def explain_directory(options: ServeOptions, question: dict[str, Any]) -> dict[s
     from barnabas.handlers.fetch_question import FetchQuestion
     from barnabas.metadata.records import MetadataError
     from barnabas.server.directory_view import DirectoryViewError, view_partition
-    from barnabas.storage.log_loading import LogManagerError
-    from barnabas.storage.segment_check import UnsupportedLogError
+    from barnabas.storage.loading.directory_loading import LogManagerError
+    from barnabas.storage.loading.segment_check import UnsupportedLogError
 
     fetch = FetchQuestion(**question)
     for tries_left in reversed(range(_LOOKS_MAX)):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from barnabas.server.broker import Broker
     from barnabas.server.settings import Settings
-    from barnabas.storage.log_scans import RecoveryProgress
+    from barnabas.storage.loading.scans import RecoveryProgress
     from barnabas.web.metrics_process import MetricsProcess
 else:
     import _signal as signal  # the C module under the standard one, whose enums cost a start 1.5 ms

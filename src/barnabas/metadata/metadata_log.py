@@ -38,11 +38,11 @@ from barnabas.metadata.takeover import check_first_features, check_image, check_
 from barnabas.protocol import messages
 from barnabas.protocol.control_records import ControlType
 from barnabas.storage.deletions import PendingDeletions
+from barnabas.storage.loading.recovery import open_log
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.producer_state import AppendOrigin
-from barnabas.storage.recovery import open_log
 from barnabas.storage.segment_cache import SegmentCache
 
 log = Logger(__name__)

@@ -50,13 +50,13 @@ from barnabas.server.log_moves import LogMoves
 from barnabas.server.settings import Settings
 from barnabas.server.slice_errors import SliceErrors
 from barnabas.server.start_directories import StartDirectories
-from barnabas.storage import directory_check
+from barnabas.storage.loading import directory_check
+from barnabas.storage.loading.directory_loading import LogManagerError
+from barnabas.storage.loading.scans import RecoveryProgress
+from barnabas.storage.loading.segment_check import UnsupportedLogError
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.log_loading import LogManagerError
 from barnabas.storage.log_manager import LogManager
-from barnabas.storage.log_scans import RecoveryProgress
-from barnabas.storage.segment_check import UnsupportedLogError
 from barnabas.timing.timer_wheel import TimerWheel
 
 _log = Logger(__name__)

@@ -16,8 +16,8 @@ from barnabas.metadata.controller import Controller
 from barnabas.metadata.formatting import LogDirsPlan, read_meta_properties
 from barnabas.metadata.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, MetadataImage
 from barnabas.metadata.records import MetadataError
+from barnabas.storage.loading.directory_loading import LogManagerError
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.log_loading import LogManagerError
 from barnabas.storage.log_manager import LogManager
 
 _log = Logger(__name__)

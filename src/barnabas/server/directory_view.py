@@ -33,10 +33,10 @@ from barnabas.server import component_configs as configs
 from barnabas.server.listeners import SecurityProtocol
 from barnabas.server.settings import Settings
 from barnabas.storage.directory_checkpoints import CLEAN_SHUTDOWN_FILE
+from barnabas.storage.loading.scans import RecoveryProgress
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_manager import LogManager
-from barnabas.storage.log_scans import RecoveryProgress
 
 ENCRYPTED = (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
 

@@ -20,12 +20,17 @@ from barnabas.storage import directory_checkpoints
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.flush import durable_logs
 from barnabas.storage.flush.scheduler import FlushScheduler
+from barnabas.storage.loading.directory_loading import (
+    DirectoryLoading,
+    LoadedDirectory,
+    LogManagerError,
+    LogOpening,
+)
+from barnabas.storage.loading.scans import RecoveryProgress
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.log_loading import DirectoryLoading, LoadedDirectory, LogManagerError, LogOpening
 from barnabas.storage.log_manager_config import LogManagerConfig
-from barnabas.storage.log_scans import RecoveryProgress
 from barnabas.storage.partition_logs import PartitionLogs
 from barnabas.storage.retention import Retention
 

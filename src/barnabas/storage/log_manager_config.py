@@ -1,8 +1,8 @@
 """What a broker's configs say about all of its logs together."""
 
 from barnabas.base.dataclass import dataclass
+from barnabas.storage.loading.recovery import PRODUCER_ID_EXPIRATION_MS
 from barnabas.storage.log_config import INT64_MAX
-from barnabas.storage.recovery import PRODUCER_ID_EXPIRATION_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from barnabas.base.worker import RunBlocking
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.flush.group_commit import GroupCommit
+from barnabas.storage.loading.recovery import open_log
 from barnabas.storage.log import Log
 from barnabas.storage.log_checkpoints import LogCheckpoints
 from barnabas.storage.log_config import LogConfig
@@ -25,7 +26,6 @@ from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_manager_config import LogManagerConfig
 from barnabas.storage.log_moves.placement import LogPlacement
 from barnabas.storage.partition_directory import FUTURE_SUFFIX, delete_name, stray_name
-from barnabas.storage.recovery import open_log
 from barnabas.storage.segment_cache import SegmentCache
 
 if TYPE_CHECKING:  # imported when a log moves

@@ -13,7 +13,7 @@ from barnabas.cli.explain_output import answer_lines, print_explanation
 from barnabas.cli.explain_source import explain_directory
 from barnabas.cli.root import CommandFailed
 from barnabas.cli.serve_options import ServeOptions
-from barnabas.storage.log_loading import LogManagerError
+from barnabas.storage.loading.directory_loading import LogManagerError
 
 ANSWER: dict[str, Any] = {
     "answer": "now",

@@ -14,7 +14,7 @@ import pytest
 from barnabas.cli.serve import RecoveryLines, serve
 from barnabas.cli.serve_options import ServeOptions
 from barnabas.server.listeners import ListenerAddress, SecurityProtocol
-from barnabas.storage.log_scans import RecoveryProgress
+from barnabas.storage.loading.scans import RecoveryProgress
 
 
 class StartError(Exception):

@@ -7,10 +7,10 @@ import pytest
 from barnabas.base.errors import ErrorCode
 from barnabas.replica.produce import AppendOutcome
 from barnabas.storage.deletions import PendingDeletions
+from barnabas.storage.loading.recovery import open_log
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.recovery import open_log
 from barnabas.storage.segment_cache import SegmentCache
 
 from .broker_setup import BATCH_BYTES, TOPIC, TOPIC_ID, batch

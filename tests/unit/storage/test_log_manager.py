@@ -8,10 +8,10 @@ import pytest
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
+from barnabas.storage.loading.directory_loading import LogManagerError
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.log_loading import LogManagerError
 from barnabas.storage.log_manager import LogManager
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, batch
 

@@ -23,8 +23,8 @@ from barnabas.metadata.formatting import (
 from barnabas.metadata.image import ConfigResourceType, MetadataImage
 from barnabas.metadata.metadata_log import DIRECTORY_NAME, MetadataLog, MetadataLogConfig
 from barnabas.metadata.records import MetadataError
+from barnabas.storage.loading.segment_check import UnsupportedLogError
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.segment_check import UnsupportedLogError
 
 _INTERNAL_COMPACTED = frozenset(("__consumer_offsets", "__transaction_state", "__share_group_state"))
 

@@ -30,13 +30,13 @@ from barnabas.storage import checkpoints
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.directory_checkpoints import CLEAN_SHUTDOWN_FILE
+from barnabas.storage.loading.recovery import open_log
+from barnabas.storage.loading.segment_check import UnsupportedLogError
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.partition_metadata import write_topic_id
-from barnabas.storage.recovery import open_log
 from barnabas.storage.segment import LOG_SUFFIX
 from barnabas.storage.segment_cache import SegmentCache
-from barnabas.storage.segment_check import UnsupportedLogError
 
 _BYTES_MAX = 2**31 - 1
 

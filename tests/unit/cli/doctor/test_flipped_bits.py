@@ -24,10 +24,10 @@ from barnabas.replica.fetch import FetchIsolation, FetchParams, FetchPartition, 
 from barnabas.replica.fetch_verifier import FetchVerifier
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
+from barnabas.storage.loading.segment_check import UnsupportedLogError
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.producer_state import AppendOrigin
-from barnabas.storage.segment_check import UnsupportedLogError
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, LogHarness, batch, marker
 
 FIELDS = {

@@ -5,10 +5,10 @@ import zlib
 
 import pytest
 
+from barnabas.storage.loading.recovery import OpenResult
+from barnabas.storage.loading.segment_check import UnsupportedLogError
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.recovery import OpenResult
-from barnabas.storage.segment_check import UnsupportedLogError
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, LogHarness, batch
 
 SIZE = len(batch())

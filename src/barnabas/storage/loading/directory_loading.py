@@ -13,14 +13,14 @@ from barnabas.base.logger import Logger
 from barnabas.storage import checkpoints, directory_checkpoints
 from barnabas.storage.checkpoints import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
+from barnabas.storage.loading.recovery import OpeningLog
+from barnabas.storage.loading.scans import LogScans, RecoveryProgress
+from barnabas.storage.loading.segment_check import ScanRequest, UnsupportedLogError
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.log_scans import LogScans, RecoveryProgress
 from barnabas.storage.partition_directory import DELETE_SUFFIX, FUTURE_SUFFIX, STRAY_SUFFIX, parse_name
-from barnabas.storage.recovery import OpeningLog
 from barnabas.storage.segment_cache import SegmentCache
-from barnabas.storage.segment_check import ScanRequest, UnsupportedLogError
 
 log = Logger(__name__)
 

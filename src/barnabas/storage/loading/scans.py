@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from barnabas.base.hints import TYPE_CHECKING
-from barnabas.storage.segment_check import ScanRequest, SegmentScan, scan_segment
+from barnabas.storage.loading.segment_check import ScanRequest, SegmentScan, scan_segment
 
 if TYPE_CHECKING:
     from barnabas.base.ordered_work import OrderedWork

@@ -11,17 +11,17 @@ from barnabas.base.errors import ApiError
 from barnabas.base.ordered_work import OrderedWork
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
-from barnabas.storage import log_scans
 from barnabas.storage.batch_scan import read_heads
 from barnabas.storage.leader_epochs import LeaderEpochs
+from barnabas.storage.loading import scans as log_scans
+from barnabas.storage.loading.scans import LogScans, RecoveryProgress
+from barnabas.storage.loading.segment_check import ScanRequest, SegmentScan, apply_scan, scan_segment
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager import LogManager
 from barnabas.storage.log_manager_config import LogManagerConfig
-from barnabas.storage.log_scans import LogScans, RecoveryProgress
 from barnabas.storage.producer_replay import apply_head
 from barnabas.storage.producer_state import AppendOrigin, ProducerStates, parse_marker
-from barnabas.storage.segment_check import ScanRequest, SegmentScan, apply_scan, scan_segment
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, LogHarness, batch, marker
 
 

@@ -7,7 +7,7 @@ at the first bad batch the log ends: the rest of that segment is cut and later s
 Below the recovery point everything was synced, so it is trusted as well.
 
 It goes in steps, so that a start can look at all logs first and have their segments scanned side by side
-(`log_scans.py`): `prepare` finds out what there is and what must be scanned, `finish` takes in the scans.
+(`scans.py`): `prepare` finds out what there is and what must be scanned, `finish` takes in the scans.
 
 A batch of the old formats 0 and 1 with a right checksum is somebody's data, not damage: it stops the
 opening instead of being cut off.
@@ -25,6 +25,14 @@ from barnabas.storage.checkpoints import LEADER_EPOCH_FILE, CheckpointError
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.flush.durability import Durability
 from barnabas.storage.leader_epochs import LeaderEpochs
+from barnabas.storage.loading.segment_check import (
+    ScanRequest,
+    SegmentScan,
+    UnsupportedLogError,
+    apply_scan,
+    scan_request,
+    scan_segment,
+)
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
@@ -44,14 +52,6 @@ from barnabas.storage.segment import (
     LogSegment,
 )
 from barnabas.storage.segment_cache import SegmentCache
-from barnabas.storage.segment_check import (
-    ScanRequest,
-    SegmentScan,
-    UnsupportedLogError,
-    apply_scan,
-    scan_request,
-    scan_segment,
-)
 from barnabas.storage.segment_factory import SegmentFactory
 from barnabas.storage.segments import Segments
 from barnabas.storage.swap_files import LEFT_BY_SWAPS, OFFSET_DIGITS, finish_swaps, is_offset
