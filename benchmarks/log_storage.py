@@ -70,7 +70,7 @@ def appends(folder: str) -> None:
     log = open_in(folder, "many").log
     parts = [memoryview(batch(1024))]
     many = [parts] * 16
-    from barnabas.storage.producer_state import AppendOrigin
+    from barnabas.storage.producer_state.states import AppendOrigin
 
     took = per_call_us(
         lambda _: log.append_batches(many, leader_epoch=0, origin=AppendOrigin.COORDINATOR), 2_000

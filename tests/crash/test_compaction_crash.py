@@ -27,7 +27,7 @@ from barnabas.storage.log_cleaner.cleaner import LogCleaner
 from barnabas.storage.log_cleaner.config import CleanerConfig
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager import LogManager
-from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.producer_state.states import AppendOrigin
 from tests.seeded_entropy import SeededEntropy
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, marker
 

@@ -17,7 +17,7 @@ from barnabas.handlers.fetch_session_cache import FetchSessionCache
 from barnabas.protocol import messages
 from barnabas.replica.fetch import FetchIsolation, FetchPartition
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.producer_state.states import AppendOrigin
 from tests.storage_setup import marker
 from tests.unit.handlers.conftest import Peer, services_with
 from tests.unit.replica.broker_setup import (

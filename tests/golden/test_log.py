@@ -14,7 +14,7 @@ from barnabas.protocol.record_batch import iter_batches
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.partition_metadata import read_topic_id
-from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.producer_state.states import AppendOrigin
 from tests.storage_setup import LogHarness
 
 GOLDEN = Path(__file__).parent / "log"

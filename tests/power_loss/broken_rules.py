@@ -17,13 +17,7 @@ from barnabas.metadata import formatting, quorum_state
 from barnabas.metadata.controller import PRODUCER_ID_BLOCK, Controller
 from barnabas.metadata.metadata_log import MetadataLog
 from barnabas.sim.disk import MemoryFile
-from barnabas.storage import (
-    checkpoints,
-    directory_checkpoints,
-    leader_epochs,
-    partition_metadata,
-    producer_replay,
-)
+from barnabas.storage import checkpoints, directory_checkpoints, leader_epochs, partition_metadata
 from barnabas.storage.compaction import cleaned_segment
 from barnabas.storage.flush import durable_logs
 from barnabas.storage.flush.durability import Durability
@@ -31,6 +25,7 @@ from barnabas.storage.flush.work import FlushWork
 from barnabas.storage.loading import directory_loading, recovery
 from barnabas.storage.log import Log
 from barnabas.storage.log_manager import LogManager
+from barnabas.storage.producer_state import replay
 
 Patches = Iterator[tuple[Any, str, Any]]
 
@@ -163,7 +158,7 @@ def holes_are_served() -> Patches:
 
 
 def producers_are_not_told_of_batches_after_a_crash() -> Patches:
-    yield producer_replay, "apply_head", nothing
+    yield replay, "apply_head", nothing
     yield recovery, "apply_scan", _without_producers(recovery.apply_scan)
 
 

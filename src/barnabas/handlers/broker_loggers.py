@@ -72,7 +72,7 @@ MODULES: Final = (
     "barnabas.storage.loading.directory_loading",
     "barnabas.storage.log_manager",
     "barnabas.storage.partition_logs",
-    "barnabas.storage.producer_state",
+    "barnabas.storage.producer_state.states",
     "barnabas.storage.loading.recovery",
     "barnabas.storage.retention",
     "barnabas.web.metrics_process",

@@ -27,7 +27,7 @@ from barnabas.replica.produce import (
 )
 
 if TYPE_CHECKING:
-    from barnabas.storage.producer_state import ProducerStates
+    from barnabas.storage.producer_state.states import ProducerStates
 
 _FIRST_WITH_TRANSACTION_ABORTABLE: Final = 11
 _FIRST_WITH_IMPLICIT_ADD: Final = 12

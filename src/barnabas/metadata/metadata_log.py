@@ -42,7 +42,7 @@ from barnabas.storage.loading.recovery import open_log
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.producer_state.states import AppendOrigin
 from barnabas.storage.segment_cache import SegmentCache
 
 log = Logger(__name__)

@@ -26,7 +26,7 @@ from barnabas.replica.produce import (
     AppendReason,
 )
 from barnabas.storage.batch_validation import RecordsRejectedError
-from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.producer_state.states import AppendOrigin
 from barnabas.timing.purgatory import Purgatory
 
 # Looking a member up in its enum costs as much as a small call.

@@ -22,7 +22,7 @@ from barnabas.storage.append_info import AppendInfo
 from barnabas.storage.batch_validation import ValidationRules, validate_produced_records
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.producer_state import AppendOrigin, VerificationState
+from barnabas.storage.producer_state.states import AppendOrigin, VerificationState
 
 LATEST_PRODUCE_VERSION: Final = 13
 

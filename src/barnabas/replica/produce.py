@@ -6,7 +6,7 @@ from barnabas.base.disk import Buffer
 from barnabas.base.enums import Enum
 from barnabas.base.errors import ErrorCode
 from barnabas.storage.batch_validation import RecordError
-from barnabas.storage.producer_state import VerificationState
+from barnabas.storage.producer_state.states import VerificationState
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTION_TOPIC = "__transaction_state"

@@ -49,7 +49,7 @@ from barnabas.protocol.record_walk import (
     summarize_records,
 )
 from barnabas.protocol.records import wrap_int64
-from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.producer_state.states import AppendOrigin
 
 RECORD_ERRORS_MAX = 1000
 """Record errors one partition's answer names: a batch may hold millions of records, all of them wrong."""

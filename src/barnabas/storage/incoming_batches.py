@@ -17,7 +17,7 @@ from barnabas.protocol.record_batch import (
     PREFIX,
 )
 from barnabas.storage.batch_scan import BatchHead, parse_head
-from barnabas.storage.producer_state import EndTransactionMarker, parse_marker
+from barnabas.storage.producer_state.states import EndTransactionMarker, parse_marker
 
 _CRC = Struct(">I")
 _PREFIX_BYTES = PREFIX.size

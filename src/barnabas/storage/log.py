@@ -29,8 +29,13 @@ from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.offset_metadata import LogOffsetMetadata
 from barnabas.storage.partition_metadata import write_topic_id
-from barnabas.storage.producer_replay import apply_head
-from barnabas.storage.producer_state import AppendOrigin, ProducerStates, VerificationState, check_producer
+from barnabas.storage.producer_state.replay import apply_head
+from barnabas.storage.producer_state.states import (
+    AppendOrigin,
+    ProducerStates,
+    VerificationState,
+    check_producer,
+)
 from barnabas.storage.segment import LogSegment
 from barnabas.storage.segment_factory import SegmentFactory, roll_is_due
 from barnabas.storage.segmented_log import SegmentedLog

@@ -12,7 +12,7 @@ from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.offset_lookup import TimestampOffset, find_offset_for_timestamp
 from barnabas.storage.offset_metadata import LogOffsetMetadata
-from barnabas.storage.producer_state import ProducerStates
+from barnabas.storage.producer_state.states import ProducerStates
 from barnabas.storage.segment import LogSegment
 from barnabas.storage.segment_factory import SegmentFactory
 from barnabas.storage.segments import Segments

@@ -18,8 +18,8 @@ from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_reader import LogReader
 from barnabas.storage.offset_metadata import LogOffsetMetadata
-from barnabas.storage.producer_replay import rebuild_producers
-from barnabas.storage.producer_state import ProducerStates
+from barnabas.storage.producer_state.replay import rebuild_producers
+from barnabas.storage.producer_state.states import ProducerStates
 from barnabas.storage.segment import LogSegment
 from barnabas.storage.segment_factory import SegmentFactory
 from barnabas.storage.segments import Segments

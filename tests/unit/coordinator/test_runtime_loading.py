@@ -12,7 +12,7 @@ from barnabas.protocol.control_records import ControlType, build_end_txn_batch
 from barnabas.protocol.record_batch import iter_batches
 from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.producer_state.states import AppendOrigin
 from tests.runtime_setup import OFFSETS_TOPIC, OFFSETS_TOPIC_ID, PARTITIONS, ToyCoordinator, entry
 from tests.unit.replica.broker_setup import Broker
 

@@ -268,7 +268,7 @@ def test_replicas_are_told_where_they_lie(peer, services, version):
 
 
 def _client():
-    from barnabas.storage.producer_state import AppendOrigin
+    from barnabas.storage.producer_state.states import AppendOrigin
 
     return AppendOrigin.CLIENT
 

@@ -10,7 +10,7 @@ from barnabas.protocol import messages
 from barnabas.replica.fetch import FetchIsolation
 from barnabas.replica.produce import AppendOutcome, AppendPartition, AppendReason
 from barnabas.storage.log_config import LogConfig, TimestampType
-from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.producer_state.states import AppendOrigin
 
 from .broker_setup import TOPIC_ID, Broker, ask, batch
 

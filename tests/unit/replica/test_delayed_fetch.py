@@ -9,7 +9,7 @@ from barnabas.base.errors import ErrorCode
 from barnabas.protocol import messages
 from barnabas.replica.fetch import FetchIsolation, FetchOutcome, FetchReason
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.producer_state.states import AppendOrigin
 from tests.storage_setup import marker
 
 from .broker_setup import BATCH_BYTES, CLIENT, LOCAL_ID, TOPIC_ID, Broker, ask, batch

@@ -8,7 +8,7 @@ import pytest
 from barnabas.replica.explain import ExplainError, FetchExplanation, explain_fetch
 from barnabas.replica.fetch import FetchIsolation, FetchPartition, FetchPartitionResult, FetchReason
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.producer_state.states import AppendOrigin
 from tests.storage_setup import marker
 
 from .broker_setup import LOCAL_ID, Broker, ask, batch, fetch_params

@@ -14,7 +14,7 @@ from barnabas.replica.fetch import FetchIsolation, FetchReason
 from barnabas.replica.produce import AppendOutcome, AppendPartition, AppendReason
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.producer_state.states import AppendOrigin
 
 from .broker_setup import BATCH_BYTES, TOPIC, TOPIC_ID, ask, batch
 from .flushed_setup import FlushedBroker

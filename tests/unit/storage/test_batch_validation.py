@@ -26,7 +26,7 @@ from barnabas.storage.batch_validation import (
     validate_produced_records,
 )
 from barnabas.storage.incoming_batches import stamp_batches
-from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.producer_state.states import AppendOrigin
 from tests.batch_records import BASE_TIMESTAMP, build, golden_records, random_records
 
 NOW_MS = BASE_TIMESTAMP + 60_000

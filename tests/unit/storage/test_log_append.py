@@ -9,7 +9,7 @@ from barnabas.protocol.record_batch import crc_matches, iter_batches
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.offset_metadata import LogOffsetMetadata
-from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.producer_state.states import AppendOrigin
 from tests.storage_setup import FIRST_TIMESTAMP, LogHarness, batch, marker
 
 SIZE = len(batch())

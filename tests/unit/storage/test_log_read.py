@@ -10,7 +10,7 @@ from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.offset_metadata import LogOffsetMetadata
-from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.producer_state.states import AppendOrigin
 from barnabas.storage.segment import RECENT_BATCHES_MAX
 from barnabas.storage.segment_cache import SegmentCache
 from tests.storage_setup import FIRST_TIMESTAMP, LogHarness, batch, marker

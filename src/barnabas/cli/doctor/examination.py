@@ -24,7 +24,7 @@ from barnabas.cli.doctor.findings import Finding, PartitionReport, Severity
 from barnabas.cli.doctor.partition import METADATA_TOPIC, PartitionQuestion, examine_partition
 from barnabas.storage.checkpoints import LEADER_EPOCH_FILE, TopicPartition
 from barnabas.storage.partition_metadata import FILE_NAME as PARTITION_METADATA_FILE
-from barnabas.storage.producer_snapshot import SUFFIX as SNAPSHOT_SUFFIX
+from barnabas.storage.producer_state.snapshots import SUFFIX as SNAPSHOT_SUFFIX
 from barnabas.storage.segment import SEGMENT_SUFFIXES
 
 _SPECIAL = (stat.S_IFIFO, stat.S_IFCHR, stat.S_IFBLK)

@@ -20,10 +20,10 @@ from barnabas.cli.doctor.metadata_files import check_metadata_files
 from barnabas.cli.doctor.producers import ProducerTracker
 from barnabas.cli.dump.decoded_records import decoder_for
 from barnabas.protocol.record_batch import parse_records
-from barnabas.storage import producer_snapshot
 from barnabas.storage.checkpoints import LEADER_EPOCH_FILE
 from barnabas.storage.partition_metadata import FILE_NAME as PARTITION_METADATA_FILE
 from barnabas.storage.partition_metadata import PartitionMetadataError, read_topic_id
+from barnabas.storage.producer_state import snapshots
 from barnabas.storage.segment import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -104,7 +104,7 @@ def _sort_out(disk: Disk, question: PartitionQuestion, report: PartitionReport) 
         suffix = dot + ending
         if suffix == LOG_SUFFIX and is_offset(stem):
             files.bases.append(int(stem))
-        elif suffix == producer_snapshot.SUFFIX and is_offset(stem):
+        elif suffix == snapshots.SUFFIX and is_offset(stem):
             files.snapshots.append(int(stem))
         elif suffix in SEGMENT_SUFFIXES and is_offset(stem):
             if stem + LOG_SUFFIX not in files.names:
@@ -294,7 +294,7 @@ class _Examination:
         end = self._next_offset if next_base is None else next_base
         while self._snapshots and (self._snapshots[0] <= end or next_base is None):
             offset = self._snapshots.pop(0)
-            path = f"{self._question.path}/{offset:020d}{producer_snapshot.SUFFIX}"
+            path = f"{self._question.path}/{offset:020d}{snapshots.SUFFIX}"
             if next_base is None and offset > self._report.log_end_offset:
                 self._report.add(
                     Finding(

@@ -11,11 +11,11 @@ from barnabas.base.enums import Enum
 from barnabas.base.errors import ApiError
 from barnabas.cli.doctor.batches import GoodBatch
 from barnabas.cli.doctor.findings import Finding, Fix, Severity
-from barnabas.storage import producer_snapshot
 from barnabas.storage.batch_scan import parse_head
 from barnabas.storage.offset_metadata import LogOffsetMetadata
-from barnabas.storage.producer_snapshot import SnapshotEntry, SnapshotError
-from barnabas.storage.producer_state import CompletedTransaction, ProducerStates, parse_marker
+from barnabas.storage.producer_state import snapshots
+from barnabas.storage.producer_state.snapshots import SnapshotEntry, SnapshotError
+from barnabas.storage.producer_state.states import CompletedTransaction, ProducerStates, parse_marker
 from barnabas.storage.transaction_index import AbortedTransaction
 
 _NEVER_MS = 2**62
@@ -135,7 +135,7 @@ def read_snapshot(disk: Disk, path: str) -> list[SnapshotEntry]:
         raise SnapshotError(f"{size} bytes are too many for a producer snapshot")
     file = disk.open_readonly(path)
     try:
-        return producer_snapshot.decode(file.read_at(0, size))
+        return snapshots.decode(file.read_at(0, size))
     finally:
         file.close()
 

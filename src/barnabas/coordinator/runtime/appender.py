@@ -22,7 +22,7 @@ from barnabas.protocol.record_batch import NO_PRODUCER_EPOCH, NO_SEQUENCE
 from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.replica.manager import ReplicaManager
 from barnabas.replica.produce import AppendOutcome, AppendPartition
-from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.producer_state.states import AppendOrigin
 
 _log = Logger(__name__)
 

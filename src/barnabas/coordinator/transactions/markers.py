@@ -24,7 +24,7 @@ from barnabas.coordinator.transactions.state import PRODUCER_EPOCH_MAX, TopicPar
 from barnabas.protocol.control_records import ControlType, build_end_txn_batch
 from barnabas.replica.manager import ReplicaManager
 from barnabas.replica.produce import OFFSETS_TOPIC, AppendOutcome, AppendPartition
-from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.producer_state.states import AppendOrigin
 
 if TYPE_CHECKING:
     from barnabas.coordinator.groups.coordinator import GroupCoordinator

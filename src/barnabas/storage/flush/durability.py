@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from barnabas.storage.flush.work import FlushWork
 from barnabas.storage.offset_metadata import LogOffsetMetadata
-from barnabas.storage.producer_state import ProducerStates
+from barnabas.storage.producer_state.states import ProducerStates
 from barnabas.storage.segment import LogSegment
 from barnabas.storage.segment_factory import SegmentFactory
 from barnabas.storage.segments import Segments

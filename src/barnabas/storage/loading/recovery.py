@@ -20,7 +20,6 @@ from barnabas.base.clock import Clock
 from barnabas.base.errors import ApiError
 from barnabas.base.logger import Logger
 from barnabas.base.named_tuple import NamedTuple
-from barnabas.storage import producer_snapshot
 from barnabas.storage.checkpoints import LEADER_EPOCH_FILE, CheckpointError
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.flush.durability import Durability
@@ -42,8 +41,9 @@ from barnabas.storage.partition_metadata import (
     TornPartitionMetadataError,
     read_topic_id,
 )
-from barnabas.storage.producer_replay import rebuild_producers
-from barnabas.storage.producer_state import ProducerStates
+from barnabas.storage.producer_state import snapshots
+from barnabas.storage.producer_state.replay import rebuild_producers
+from barnabas.storage.producer_state.states import ProducerStates
 from barnabas.storage.segment import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -486,5 +486,5 @@ def _later_text(later: Sequence[LogSegment]) -> str:
 
 
 def _snapshot_offsets(names: Sequence[str]) -> list[int]:
-    suffix = producer_snapshot.SUFFIX
+    suffix = snapshots.SUFFIX
     return [int(n[: -len(suffix)]) for n in names if n.endswith(suffix) and is_offset(n[: -len(suffix)])]

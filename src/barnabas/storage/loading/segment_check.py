@@ -30,9 +30,9 @@ from barnabas.protocol.record_batch import (
 from barnabas.storage.batch_scan import BatchHead
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.offset_index import OffsetIndex
-from barnabas.storage.producer_entry import BATCHES_REMEMBERED
-from barnabas.storage.producer_replay import apply_head
-from barnabas.storage.producer_state import EndTransactionMarker, ProducerStates, parse_marker
+from barnabas.storage.producer_state.entry import BATCHES_REMEMBERED
+from barnabas.storage.producer_state.replay import apply_head
+from barnabas.storage.producer_state.states import EndTransactionMarker, ProducerStates, parse_marker
 from barnabas.storage.segment import LOG_SUFFIX, RELATIVE_OFFSET_MAX, LogSegment
 from barnabas.storage.time_index import NO_TIMESTAMP, TimeIndex
 

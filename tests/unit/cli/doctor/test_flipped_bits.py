@@ -27,7 +27,7 @@ from barnabas.sim.disk import MemoryDisk
 from barnabas.storage.loading.segment_check import UnsupportedLogError
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.producer_state.states import AppendOrigin
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, LogHarness, batch, marker
 
 FIELDS = {

@@ -20,8 +20,8 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager import LogManager
 from barnabas.storage.log_manager_config import LogManagerConfig
-from barnabas.storage.producer_replay import apply_head
-from barnabas.storage.producer_state import AppendOrigin, ProducerStates, parse_marker
+from barnabas.storage.producer_state.replay import apply_head
+from barnabas.storage.producer_state.states import AppendOrigin, ProducerStates, parse_marker
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, LogHarness, batch, marker
 
 

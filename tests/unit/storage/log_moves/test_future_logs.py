@@ -21,7 +21,7 @@ from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_manager import LogManager
 from barnabas.storage.log_moves.future_logs import FutureLogs
 from barnabas.storage.log_moves.quota import DELAY_MS_MAX, MoveQuota
-from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.producer_state.states import AppendOrigin
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, batch, marker
 
 SIZE = len(batch())

@@ -17,11 +17,11 @@ from barnabas.base.logger import Logger
 from barnabas.base.named_tuple import NamedTuple
 from barnabas.protocol.control_records import ControlType, parse_control_type, parse_end_txn_marker
 from barnabas.protocol.record_batch import parse_header, parse_records
-from barnabas.storage import producer_snapshot
 from barnabas.storage.batch_scan import BatchHead
 from barnabas.storage.offset_metadata import LogOffsetMetadata
-from barnabas.storage.producer_entry import NO_EPOCH, SEQUENCE_MAX, BatchMetadata, ProducerState
-from barnabas.storage.producer_snapshot import SnapshotEntry
+from barnabas.storage.producer_state import snapshots
+from barnabas.storage.producer_state.entry import NO_EPOCH, SEQUENCE_MAX, BatchMetadata, ProducerState
+from barnabas.storage.producer_state.snapshots import SnapshotEntry
 from barnabas.storage.segment import file_stem
 
 log = Logger(__name__)
@@ -349,7 +349,7 @@ class ProducerStates:
 
     def path(self, offset: int) -> str:
         """Return the path of the snapshot at an offset."""
-        return file_stem(self._directory, offset) + producer_snapshot.SUFFIX
+        return file_stem(self._directory, offset) + snapshots.SUFFIX
 
     def move(self, directory: str) -> None:
         """Follow a renamed partition directory."""
@@ -366,9 +366,7 @@ class ProducerStates:
         file = self._disk.open(self.path(self.map_end_offset), create=True)
         try:
             # Ordered, so that one state is one content however it came about.
-            content = producer_snapshot.encode(
-                [self._producers[pid].snapshot() for pid in sorted(self._producers)]
-            )
+            content = snapshots.encode([self._producers[pid].snapshot() for pid in sorted(self._producers)])
             rewrite(file, content)
         finally:
             file.close()
@@ -403,7 +401,7 @@ class ProducerStates:
         for offset in sorted(self._snapshots, reverse=True):
             try:
                 entries = self._read_snapshot(offset)
-            except producer_snapshot.SnapshotError as error:
+            except snapshots.SnapshotError as error:
                 log.warning("%s is dropped: %s", self.path(offset), error)
                 self.drop_snapshot(offset)
                 continue
@@ -415,7 +413,7 @@ class ProducerStates:
     def _read_snapshot(self, offset: int) -> list[SnapshotEntry]:
         file = self._disk.open_readonly(self.path(offset))
         try:
-            return producer_snapshot.decode(file.read_at(0, file.size()))
+            return snapshots.decode(file.read_at(0, file.size()))
         finally:
             file.close()
 
@@ -428,7 +426,7 @@ class ProducerStates:
             )
         state.coordinator_epoch = entry.coordinator_epoch
         state.last_timestamp = entry.timestamp
-        if entry.txn_first_offset != producer_snapshot.NO_OFFSET:
+        if entry.txn_first_offset != snapshots.NO_OFFSET:
             state.txn_first_offset = entry.txn_first_offset
         if self._expired(state, now_ms):
             return

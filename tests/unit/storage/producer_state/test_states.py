@@ -4,9 +4,9 @@ import pytest
 
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.sim.disk import MemoryDisk
-from barnabas.storage import producer_snapshot
 from barnabas.storage.log import Log
-from barnabas.storage.producer_state import AppendOrigin, ProducerStates
+from barnabas.storage.producer_state import snapshots
+from barnabas.storage.producer_state.states import AppendOrigin, ProducerStates
 from tests.storage_setup import FIRST_TIMESTAMP, LogHarness, batch, marker
 
 DAY_MS = 86_400_000
@@ -204,19 +204,19 @@ def test_a_damaged_snapshot_is_dropped_and_the_batches_tell(damage: bytes) -> No
 
 def test_snapshots_round_trip_and_refuse_what_does_not_add_up() -> None:
     entries = [
-        producer_snapshot.SnapshotEntry(2**62, 3, 9, 10**12, 4, FIRST_TIMESTAMP, 5, -1),
-        producer_snapshot.SnapshotEntry(0, -1, -1, -1, 0, -1, -1, 77),
+        snapshots.SnapshotEntry(2**62, 3, 9, 10**12, 4, FIRST_TIMESTAMP, 5, -1),
+        snapshots.SnapshotEntry(0, -1, -1, -1, 0, -1, -1, 77),
     ]
-    content = producer_snapshot.encode(entries)
-    assert producer_snapshot.decode(content) == entries
+    content = snapshots.encode(entries)
+    assert snapshots.decode(content) == entries
     assert len(content) == 10 + 2 * 46
     for at in range(len(content)):
         broken = bytearray(content)
         broken[at] ^= 1
-        with pytest.raises(producer_snapshot.SnapshotError):
-            producer_snapshot.decode(bytes(broken))
-        with pytest.raises(producer_snapshot.SnapshotError):
-            producer_snapshot.decode(content[:at])
+        with pytest.raises(snapshots.SnapshotError):
+            snapshots.decode(bytes(broken))
+        with pytest.raises(snapshots.SnapshotError):
+            snapshots.decode(content[:at])
 
 
 def test_stray_snapshots_go_but_the_newest_beyond_the_segments_stays() -> None:

@@ -3,9 +3,9 @@
 from collections import deque
 
 from barnabas.base.named_tuple import NamedTuple
-from barnabas.storage import producer_snapshot
 from barnabas.storage.batch_scan import BatchHead
-from barnabas.storage.producer_snapshot import SnapshotEntry
+from barnabas.storage.producer_state import snapshots
+from barnabas.storage.producer_state.snapshots import SnapshotEntry
 
 BATCHES_REMEMBERED = 5
 """Duplicates are recognised that far back; producers keep at most five requests in flight."""
@@ -81,5 +81,5 @@ class ProducerState:
             last.offset_delta if last else 0,
             self.last_timestamp,
             self.coordinator_epoch,
-            producer_snapshot.NO_OFFSET if self.txn_first_offset is None else self.txn_first_offset,
+            snapshots.NO_OFFSET if self.txn_first_offset is None else self.txn_first_offset,
         )
