@@ -26,7 +26,7 @@ from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.replica.fetch import FetchIsolation, FetchOutcome, FetchParams, FetchPartition
 from barnabas.replica.manager import ReplicaManager
 from barnabas.replica.produce import AppendPartition
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.loading.recovery import open_log
 from barnabas.storage.log import Log

@@ -18,7 +18,7 @@ from barnabas.protocol.record_batch import iter_batches, parse_records
 from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.compaction.cleaning import InProcessCleaning
 from barnabas.storage.compaction.task import CleaningTask
 from barnabas.storage.loading.directory_loading import LogManagerError

@@ -15,7 +15,7 @@ from barnabas.base.errors import ApiError
 from barnabas.protocol.record_batch import iter_batches
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.flush import durable_logs
 from barnabas.storage.loading.directory_loading import LogManagerError
 from barnabas.storage.log import Log

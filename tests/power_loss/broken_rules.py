@@ -17,7 +17,8 @@ from barnabas.metadata import formatting, quorum_state
 from barnabas.metadata.controller import PRODUCER_ID_BLOCK, Controller
 from barnabas.metadata.metadata_log import MetadataLog
 from barnabas.sim.disk import MemoryFile
-from barnabas.storage import checkpoints, directory_checkpoints, leader_epochs, partition_metadata
+from barnabas.storage import leader_epochs, partition_metadata
+from barnabas.storage.checkpoints import checkpoint_file, directory_checkpoints
 from barnabas.storage.compaction import cleaned_segment
 from barnabas.storage.flush import durable_logs
 from barnabas.storage.flush.durability import Durability
@@ -30,7 +31,7 @@ from barnabas.storage.producer_state import replay
 Patches = Iterator[tuple[Any, str, Any]]
 
 DURABLE_WRITERS = (
-    checkpoints,
+    checkpoint_file,
     directory_checkpoints,
     leader_epochs,
     partition_metadata,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from barnabas.protocol import messages as m
 from barnabas.protocol.record_batch import iter_batches
-from barnabas.storage.checkpoints import RECOVERY_POINT_FILE, read_offsets
+from barnabas.storage.checkpoints.checkpoint_file import RECOVERY_POINT_FILE, read_offsets
 from barnabas.storage.log import Log
 from barnabas.storage.partition_metadata import read_topic_id
 from tests.power_loss.clients import TRANSACTION_TIMEOUT_MS, check_fetched, fetch

@@ -61,7 +61,7 @@ MODULES: Final = (
     "barnabas.server.start_directories",
     "barnabas.storage.deletions",
     "barnabas.storage.loading.directory_check",
-    "barnabas.storage.directory_checkpoints",
+    "barnabas.storage.checkpoints.directory_checkpoints",
     "barnabas.storage.flush.durable_logs",
     "barnabas.storage.flush.scheduler",
     "barnabas.storage.log_moves.future_logs",

@@ -32,7 +32,7 @@ from barnabas.replica.hosted_partitions import HostedPartitions
 from barnabas.server import component_configs as configs
 from barnabas.server.listeners import SecurityProtocol
 from barnabas.server.settings import Settings
-from barnabas.storage.directory_checkpoints import CLEAN_SHUTDOWN_FILE
+from barnabas.storage.checkpoints.directory_checkpoints import CLEAN_SHUTDOWN_FILE
 from barnabas.storage.loading.scans import RecoveryProgress
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory

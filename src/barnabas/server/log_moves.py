@@ -16,7 +16,7 @@ from barnabas.base.worker_pool import WorkerPool
 from barnabas.metadata.controller import Controller
 from barnabas.net.reactor import Reactor
 from barnabas.server.settings import Settings
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig

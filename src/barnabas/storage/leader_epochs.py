@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 
 from barnabas.base.disk import Disk, FileReplacements, write_file_durably
 from barnabas.base.named_tuple import NamedTuple
-from barnabas.storage import checkpoints
+from barnabas.storage.checkpoints import checkpoint_file
 
 UNDEFINED_EPOCH = -1
 UNDEFINED_EPOCH_OFFSET = -1
@@ -49,13 +49,15 @@ class LeaderEpochs:
             CheckpointError: it is damaged.
         """
         self._entries = []
-        for line in checkpoints.read_lines(disk, self._path) or ():
+        for line in checkpoint_file.read_lines(disk, self._path) or ():
             try:
                 epoch, start_offset = map(int, line.split())
             except ValueError:
-                raise checkpoints.CheckpointError(f"{self._path} holds the line {line!r}") from None
-            if not (0 <= epoch <= _EPOCH_MAX and 0 <= start_offset <= checkpoints.OFFSET_MAX):
-                raise checkpoints.CheckpointError(f"{self._path} holds the line {line!r}, which is no epoch")
+                raise checkpoint_file.CheckpointError(f"{self._path} holds the line {line!r}") from None
+            if not (0 <= epoch <= _EPOCH_MAX and 0 <= start_offset <= checkpoint_file.OFFSET_MAX):
+                raise checkpoint_file.CheckpointError(
+                    f"{self._path} holds the line {line!r}, which is no epoch"
+                )
             self.assign(epoch, start_offset)
         self._unwritten_from = _WRITTEN
 
@@ -68,7 +70,7 @@ class LeaderEpochs:
             replacements: whoever gave them syncs, together with other files.
         """
         if self._unwritten_from < end_offset or self._unwritten_from == _FROM_START:
-            content = checkpoints.content_of(f"{e} {s}" for e, s in self._entries)
+            content = checkpoint_file.content_of(f"{e} {s}" for e, s in self._entries)
             if replacements is not None:
                 replacements.add(self._path, content)
             else:

@@ -16,8 +16,8 @@ from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.logger import Logger
 from barnabas.base.worker import RunBlocking, run_inline
-from barnabas.storage import directory_checkpoints
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.checkpoints import directory_checkpoints
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.flush import durable_logs
 from barnabas.storage.flush.scheduler import FlushScheduler
 from barnabas.storage.loading.directory_loading import (

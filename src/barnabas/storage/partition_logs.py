@@ -15,12 +15,12 @@ from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.logger import Logger
 from barnabas.base.worker import RunBlocking
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
+from barnabas.storage.checkpoints.log_checkpoints import LogCheckpoints
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.flush.group_commit import GroupCommit
 from barnabas.storage.loading.recovery import open_log
 from barnabas.storage.log import Log
-from barnabas.storage.log_checkpoints import LogCheckpoints
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_manager_config import LogManagerConfig

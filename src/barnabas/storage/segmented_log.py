@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING, Protocol
-from barnabas.storage.checkpoints import LEADER_EPOCH_FILE
+from barnabas.storage.checkpoints.checkpoint_file import LEADER_EPOCH_FILE
 from barnabas.storage.flush.durability import Durability
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log_config import LogConfig

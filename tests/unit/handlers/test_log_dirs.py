@@ -8,7 +8,7 @@ from barnabas.base.entropy import SystemEntropy
 from barnabas.base.errors import ErrorCode
 from barnabas.base.worker import run_inline
 from barnabas.protocol import messages as m
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_moves.future_logs import FutureLogs
 from tests.unit.handlers.administered import DIRECTORIES, administered

@@ -23,7 +23,7 @@ from barnabas.replica.partition import Partition
 from barnabas.replica.produce import AppendOutcome, AppendPartition
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.loading.recovery import open_log
 from barnabas.storage.log import Log

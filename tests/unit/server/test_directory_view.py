@@ -12,7 +12,7 @@ from barnabas.metadata.records import VersionedRecord
 from barnabas.protocol import messages
 from barnabas.server.directory_view import DirectoryViewError, elect, state_note, view_partition
 from barnabas.server.settings import load_settings
-from barnabas.storage.directory_checkpoints import CLEAN_SHUTDOWN_FILE
+from barnabas.storage.checkpoints.directory_checkpoints import CLEAN_SHUTDOWN_FILE
 
 TOPIC_ID = bytes(range(16))
 

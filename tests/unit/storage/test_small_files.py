@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.sim.disk import MemoryDisk
-from barnabas.storage import checkpoints, partition_metadata
-from barnabas.storage.checkpoints import CheckpointError, TopicPartition
+from barnabas.storage import partition_metadata
+from barnabas.storage.checkpoints import checkpoint_file
+from barnabas.storage.checkpoints.checkpoint_file import CheckpointError, TopicPartition
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.partition_directory import delete_name, parse_name
 
@@ -101,7 +102,7 @@ def test_truncating_epochs_at_either_end() -> None:
 def test_what_is_no_checkpoint_is_refused_whole(disk: MemoryDisk, content: bytes) -> None:
     put(disk, "/d/c", content)
     with pytest.raises(CheckpointError):
-        checkpoints.read_offsets(disk, "/d/c")
+        checkpoint_file.read_offsets(disk, "/d/c")
     put(disk, "/d/leader-epoch-checkpoint", content)
     with pytest.raises(CheckpointError):
         LeaderEpochs("/d/leader-epoch-checkpoint").load(disk)
@@ -111,9 +112,9 @@ def test_an_offset_that_no_log_can_have_is_none(disk: MemoryDisk) -> None:
     """As a log start it would empty the log, and what is appended then could not be read."""
     put(disk, "/d/c", b"0\n1\nt 0 9223372036854775808\n")
     with pytest.raises(CheckpointError, match="whose offset is none"):
-        checkpoints.read_offsets(disk, "/d/c")
+        checkpoint_file.read_offsets(disk, "/d/c")
     put(disk, "/d/c", b"0\n1\nt 0 9223372036854775807\n")
-    assert checkpoints.read_offsets(disk, "/d/c") == {TopicPartition("t", 0): 2**63 - 1}
+    assert checkpoint_file.read_offsets(disk, "/d/c") == {TopicPartition("t", 0): 2**63 - 1}
 
 
 @pytest.mark.parametrize("line", [b"2147483648 0", b"1 9223372036854775808", b"1 -5", b"-1 0"])
@@ -125,7 +126,7 @@ def test_a_leader_epoch_that_no_response_can_hold_is_none(disk: MemoryDisk, line
 
 def test_an_empty_checkpoint_says_nothing_yet(disk: MemoryDisk) -> None:
     put(disk, "/d/c", b"")  # Apache Kafka makes the files before it has anything to say
-    assert checkpoints.read_offsets(disk, "/d/c") == {}
+    assert checkpoint_file.read_offsets(disk, "/d/c") == {}
 
 
 @given(content=st.binary(max_size=60))
@@ -133,13 +134,13 @@ def test_any_bytes_give_offsets_or_a_checkpoint_error(content: bytes) -> None:
     disk = MemoryDisk()
     put(disk, "/c", content)
     with suppress(CheckpointError):
-        checkpoints.read_offsets(disk, "/c")
+        checkpoint_file.read_offsets(disk, "/c")
 
 
 def test_offset_checkpoints_round_trip_and_are_durable(disk: MemoryDisk) -> None:
     offsets = {TopicPartition("a-b.c", 0): 5, TopicPartition("z", 12): 2**60}
     disk.sync_dir("/")
-    checkpoints.write_offsets(disk, "/d/recovery-point-offset-checkpoint", offsets)
+    checkpoint_file.write_offsets(disk, "/d/recovery-point-offset-checkpoint", offsets)
     assert get(disk, "/d/recovery-point-offset-checkpoint") == b"0\n2\na-b.c 0 5\nz 12 1152921504606846976\n"
 
     class Never:
@@ -147,8 +148,8 @@ def test_offset_checkpoints_round_trip_and_are_durable(disk: MemoryDisk) -> None
             return min(1, stop - 1)
 
     disk.crash(Never())
-    assert checkpoints.read_offsets(disk, "/d/recovery-point-offset-checkpoint") == offsets
-    assert checkpoints.read_offsets(disk, "/d/none") == {}
+    assert checkpoint_file.read_offsets(disk, "/d/recovery-point-offset-checkpoint") == offsets
+    assert checkpoint_file.read_offsets(disk, "/d/none") == {}
 
 
 def test_partition_metadata(disk: MemoryDisk) -> None:

@@ -12,17 +12,17 @@ from barnabas.cli.doctor.findings import Finding, Fix, Loss, PartitionReport, Se
 from barnabas.cli.doctor.metadata_files import check_snapshot
 from barnabas.cli.doctor.partition import METADATA_TOPIC, PartitionQuestion
 from barnabas.metadata.formatting import BOOTSTRAP_CHECKPOINT
-from barnabas.storage import checkpoints
-from barnabas.storage.checkpoints import CheckpointError, TopicPartition
-from barnabas.storage.directory_checkpoints import CLEAN_SHUTDOWN_FILE
+from barnabas.storage.checkpoints import checkpoint_file
+from barnabas.storage.checkpoints.checkpoint_file import CheckpointError, TopicPartition
+from barnabas.storage.checkpoints.directory_checkpoints import CLEAN_SHUTDOWN_FILE
 from barnabas.storage.partition_directory import parse_name
 
 LOCK_FILE = ".lock"
 OFFSET_FILES = (
-    checkpoints.RECOVERY_POINT_FILE,
-    checkpoints.LOG_START_OFFSET_FILE,
-    checkpoints.HIGH_WATERMARK_FILE,
-    checkpoints.CLEANER_OFFSET_FILE,
+    checkpoint_file.RECOVERY_POINT_FILE,
+    checkpoint_file.LOG_START_OFFSET_FILE,
+    checkpoint_file.HIGH_WATERMARK_FILE,
+    checkpoint_file.CLEANER_OFFSET_FILE,
 )
 _LEAVING = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)\.[0-9a-f]{32}-(?P<how>delete|future|stray)")
 _LEAVING_CUT = re.compile(r".+\.[0-9a-f]{32}-(delete|stray)")
@@ -49,7 +49,7 @@ class RootReport:
     lock: DiskFile | None = None
 
     def recovery_point(self, key: TopicPartition) -> int | None:
-        return self.offsets.get(checkpoints.RECOVERY_POINT_FILE, {}).get(key)
+        return self.offsets.get(checkpoint_file.RECOVERY_POINT_FILE, {}).get(key)
 
 
 def look_at_root(disk: Disk, root: str) -> RootReport:
@@ -65,7 +65,7 @@ def look_at_root(disk: Disk, root: str) -> RootReport:
     for name in OFFSET_FILES:
         path = f"{root}/{name}"
         try:
-            offsets = checkpoints.read_offsets(disk, path)
+            offsets = checkpoint_file.read_offsets(disk, path)
             lines = [f"{key.topic} {key.partition} {offset}" for key, offset in offsets.items()]
             if disk.exists(path) and disk.size(path) and not is_as_written(disk, path, lines):
                 raise CheckpointError("it is not as a broker writes it")
@@ -121,8 +121,8 @@ def questions(disk: Disk, report: RootReport, cluster: Cluster, *, live: bool) -
             )
             continue
         is_metadata = key.topic == METADATA_TOPIC
-        cleaned = report.offsets.get(checkpoints.CLEANER_OFFSET_FILE, {})
-        starts = report.offsets.get(checkpoints.LOG_START_OFFSET_FILE, {})
+        cleaned = report.offsets.get(checkpoint_file.CLEANER_OFFSET_FILE, {})
+        starts = report.offsets.get(checkpoint_file.LOG_START_OFFSET_FILE, {})
         _check_known(report, cluster, key, path)
         yield PartitionQuestion(
             path=path,
@@ -184,9 +184,9 @@ def compare_checkpoints(
                 wrong = _misfit(name, key, offset, log, clean=report.clean and not live)
                 if wrong is not None and not live:
                     report.findings.append(_finding("checkpoint", path, wrong, Fix.REBUILD))
-    points = report.offsets.get(checkpoints.RECOVERY_POINT_FILE)
+    points = report.offsets.get(checkpoint_file.RECOVERY_POINT_FILE)
     if report.clean and not live and points is not None:
-        path = f"{report.path}/{checkpoints.RECOVERY_POINT_FILE}"
+        path = f"{report.path}/{checkpoint_file.RECOVERY_POINT_FILE}"
         for key, log in logs.items():
             if key not in points and log.batches and key.topic != METADATA_TOPIC:
                 report.findings.append(_finding("checkpoint", path, f"does not name {key}", Fix.REBUILD))
@@ -212,12 +212,12 @@ def _missing_log(report: RootReport, path: str, key: TopicPartition, offset: int
 
 def _misfit(name: str, key: TopicPartition, offset: int, log: PartitionReport, *, clean: bool) -> str | None:
     start, end = log.log_start_offset, log.log_end_offset
-    if name == checkpoints.LOG_START_OFFSET_FILE:
+    if name == checkpoint_file.LOG_START_OFFSET_FILE:
         fits = start <= offset <= end or (offset < start)
         return None if fits else f"{key} starts at {offset}, but ends at {end}"
     if not 0 <= offset <= end:
         return f"{key}: {offset}, the log ends at {end}"
-    if name == checkpoints.RECOVERY_POINT_FILE and clean and offset != end:
+    if name == checkpoint_file.RECOVERY_POINT_FILE and clean and offset != end:
         return f"{key}: {offset}, after a clean stop it is the log's end, {end}"
     return None
 

@@ -12,7 +12,7 @@ from struct import Struct
 from barnabas.base.dataclass import dataclass, field
 from barnabas.base.disk import Disk
 from barnabas.cli.doctor.findings import Finding, Fix, PartitionReport, Patch, Severity
-from barnabas.storage.checkpoints import CheckpointError, content_of, read_lines
+from barnabas.storage.checkpoints.checkpoint_file import CheckpointError, content_of, read_lines
 
 _EPOCH = Struct(">i")
 _EPOCH_POSITION = 12

@@ -22,7 +22,7 @@ from barnabas.cli.doctor.directory import (
 )
 from barnabas.cli.doctor.findings import Finding, PartitionReport, Severity
 from barnabas.cli.doctor.partition import METADATA_TOPIC, PartitionQuestion, examine_partition
-from barnabas.storage.checkpoints import LEADER_EPOCH_FILE, TopicPartition
+from barnabas.storage.checkpoints.checkpoint_file import LEADER_EPOCH_FILE, TopicPartition
 from barnabas.storage.partition_metadata import FILE_NAME as PARTITION_METADATA_FILE
 from barnabas.storage.producer_state.snapshots import SUFFIX as SNAPSHOT_SUFFIX
 from barnabas.storage.segment import SEGMENT_SUFFIXES

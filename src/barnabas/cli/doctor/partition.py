@@ -20,7 +20,7 @@ from barnabas.cli.doctor.metadata_files import check_metadata_files
 from barnabas.cli.doctor.producers import ProducerTracker
 from barnabas.cli.dump.decoded_records import decoder_for
 from barnabas.protocol.record_batch import parse_records
-from barnabas.storage.checkpoints import LEADER_EPOCH_FILE
+from barnabas.storage.checkpoints.checkpoint_file import LEADER_EPOCH_FILE
 from barnabas.storage.partition_metadata import FILE_NAME as PARTITION_METADATA_FILE
 from barnabas.storage.partition_metadata import PartitionMetadataError, read_topic_id
 from barnabas.storage.producer_state import snapshots

@@ -26,10 +26,10 @@ from barnabas.cli.doctor.examination import Examination
 from barnabas.cli.doctor.findings import Finding, Fix, PartitionReport, Patch, Severity
 from barnabas.cli.doctor.mending import TEMPORARY_SUFFIX, SegmentMending, mend_segment
 from barnabas.cli.doctor.partition import METADATA_TOPIC, PartitionQuestion, examine_partition
-from barnabas.storage import checkpoints
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.checkpoints import checkpoint_file
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
+from barnabas.storage.checkpoints.directory_checkpoints import CLEAN_SHUTDOWN_FILE
 from barnabas.storage.deletions import PendingDeletions
-from barnabas.storage.directory_checkpoints import CLEAN_SHUTDOWN_FILE
 from barnabas.storage.loading.recovery import open_log
 from barnabas.storage.loading.segment_check import UnsupportedLogError
 from barnabas.storage.log_config import LogConfig
@@ -152,10 +152,10 @@ def _doubt(disk: Disk, root: RootReport, plans: Sequence[_Plan]) -> None:
         disk.unlink(marker)
         disk.sync_dir(root.path)
     root.clean = False
-    points = dict(root.offsets.get(checkpoints.RECOVERY_POINT_FILE, {}))
+    points = dict(root.offsets.get(checkpoint_file.RECOVERY_POINT_FILE, {}))
     for plan in plans:
         points.pop(TopicPartition(plan.question.topic, plan.question.partition), None)
-    checkpoints.write_offsets(disk, f"{root.path}/{checkpoints.RECOVERY_POINT_FILE}", points)
+    checkpoint_file.write_offsets(disk, f"{root.path}/{checkpoint_file.RECOVERY_POINT_FILE}", points)
 
 
 def _plan(question: PartitionQuestion, report: PartitionReport, mode: str) -> _Plan | None:
@@ -287,7 +287,7 @@ def _rebuild(disk: Disk, root: RootReport, plan: _Plan, done: Repaired) -> None:
             deletions=PendingDeletions(disk),
             random_below=SystemEntropy().random_below,
             recovery_point=0,
-            log_start_offset=root.offsets.get(checkpoints.LOG_START_OFFSET_FILE, {}).get(key, 0),
+            log_start_offset=root.offsets.get(checkpoint_file.LOG_START_OFFSET_FILE, {}).get(key, 0),
             names=[n for n in disk.list_dir(question.path) if not n.endswith(TEMPORARY_SUFFIX)],
         )
         opened.log.close()
@@ -306,14 +306,14 @@ def _write_checkpoints(
         if question.path == f"{root.path}/{question.name}" and question.topic != METADATA_TOPIC
     }
     for name in (
-        checkpoints.RECOVERY_POINT_FILE,
-        checkpoints.LOG_START_OFFSET_FILE,
-        checkpoints.HIGH_WATERMARK_FILE,
-        checkpoints.CLEANER_OFFSET_FILE,
+        checkpoint_file.RECOVERY_POINT_FILE,
+        checkpoint_file.LOG_START_OFFSET_FILE,
+        checkpoint_file.HIGH_WATERMARK_FILE,
+        checkpoint_file.CLEANER_OFFSET_FILE,
     ):
         path = f"{root.path}/{name}"
         known = root.offsets.get(name)
-        made = name in (checkpoints.RECOVERY_POINT_FILE, checkpoints.HIGH_WATERMARK_FILE)
+        made = name in (checkpoint_file.RECOVERY_POINT_FILE, checkpoint_file.HIGH_WATERMARK_FILE)
         offsets: dict[TopicPartition, int] = {}
         for key, log in logs.items():
             offset = None if known is None else known.get(key)
@@ -322,16 +322,18 @@ def _write_checkpoints(
                 if offset is not None:
                     offsets[key] = offset
                 continue
-            if offset is None and not (made and (known is None or name == checkpoints.RECOVERY_POINT_FILE)):
+            if offset is None and not (
+                made and (known is None or name == checkpoint_file.RECOVERY_POINT_FILE)
+            ):
                 continue
             end = log.log_end_offset
             offsets[key] = end if offset is None else min(max(offset, 0), end)
         if known is None or offsets != known:
             if known is None and not disk.exists(path):
                 continue
-            checkpoints.write_offsets(disk, path, offsets)
+            checkpoint_file.write_offsets(disk, path, offsets)
             root.offsets[name] = offsets
             if path in told:
                 done.did(path, "written of what the logs hold")
-        elif name == checkpoints.RECOVERY_POINT_FILE:
-            checkpoints.write_offsets(disk, path, offsets)
+        elif name == checkpoint_file.RECOVERY_POINT_FILE:
+            checkpoint_file.write_offsets(disk, path, offsets)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from barnabas.base.clock import Clock
 from barnabas.base.dataclass import dataclass
 from barnabas.base.logger import Logger
-from barnabas.storage import checkpoints, directory_checkpoints
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.checkpoints import checkpoint_file, directory_checkpoints
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.loading.recovery import OpeningLog
 from barnabas.storage.loading.scans import LogScans, RecoveryProgress
@@ -132,12 +132,12 @@ class DirectoryLoading:
         directory, loaded, opening = self._directory, self.loaded, self._opening
         disk, root = directory.disk, directory.path
         self.was_clean = directory_checkpoints.take_clean_marker(directory)
-        known_points = directory_checkpoints.read_if_there(directory, checkpoints.RECOVERY_POINT_FILE)
+        known_points = directory_checkpoints.read_if_there(directory, checkpoint_file.RECOVERY_POINT_FILE)
         recovery_points = known_points or {}
         loaded.recovery_points_unknown = known_points is None
-        starts = self._starts = directory_checkpoints.read(directory, checkpoints.LOG_START_OFFSET_FILE)
-        high_watermarks = directory_checkpoints.read(directory, checkpoints.HIGH_WATERMARK_FILE)
-        cleaned = directory_checkpoints.read(directory, checkpoints.CLEANER_OFFSET_FILE)
+        starts = self._starts = directory_checkpoints.read(directory, checkpoint_file.LOG_START_OFFSET_FILE)
+        high_watermarks = directory_checkpoints.read(directory, checkpoint_file.HIGH_WATERMARK_FILE)
+        cleaned = directory_checkpoints.read(directory, checkpoint_file.CLEANER_OFFSET_FILE)
         loaded.checkpointed = {*recovery_points, *starts, *high_watermarks}
         self._high_watermarks = high_watermarks
         topic, config = "", opening.config_for("")

@@ -20,7 +20,7 @@ from barnabas.base.clock import Clock
 from barnabas.base.errors import ApiError
 from barnabas.base.logger import Logger
 from barnabas.base.named_tuple import NamedTuple
-from barnabas.storage.checkpoints import LEADER_EPOCH_FILE, CheckpointError
+from barnabas.storage.checkpoints.checkpoint_file import LEADER_EPOCH_FILE, CheckpointError
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.flush.durability import Durability
 from barnabas.storage.leader_epochs import LeaderEpochs

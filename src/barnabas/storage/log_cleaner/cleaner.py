@@ -27,7 +27,7 @@ from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING, Final
 from barnabas.base.logger import Logger
 from barnabas.base.worker import RunBlocking
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.compaction.task import CleaningFactory, CleaningResult, FailureKind
 from barnabas.storage.log import Log
 from barnabas.storage.log_cleaner import selection

@@ -13,7 +13,7 @@ parsed and checked on the loop, and every holder of the log be told to hold anot
 import errno
 
 from barnabas.base.errors import ApiError
-from barnabas.storage import checkpoints
+from barnabas.storage.checkpoints import checkpoint_file
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_moves.copy_step import CopyStep, SourceReadError
@@ -180,9 +180,9 @@ class FutureLog:
             step.release()
             raise source.directory.failed(error, f"moving {source.name}") from error
         self._copy_snapshots(step, source.producers.snapshot_offsets)
-        epochs = checkpoints.content_of(f"{e} {s}" for e, s in source.leader_epochs.entries)
-        step.write(f"{self.path}/{checkpoints.LEADER_EPOCH_FILE}", epochs)
-        step.sync([f"{self.path}/{checkpoints.LEADER_EPOCH_FILE}"])
+        epochs = checkpoint_file.content_of(f"{e} {s}" for e, s in source.leader_epochs.entries)
+        step.write(f"{self.path}/{checkpoint_file.LEADER_EPOCH_FILE}", epochs)
+        step.sync([f"{self.path}/{checkpoint_file.LEADER_EPOCH_FILE}"])
         self._sync(step)
         step.sync_dir(self.path)
         try:

@@ -24,8 +24,8 @@ from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.logger import Logger
 from barnabas.base.worker import RunBlocking
-from barnabas.storage import checkpoints, directory_checkpoints
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.checkpoints import checkpoint_file, directory_checkpoints
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
@@ -297,7 +297,7 @@ class FutureLogs:
             try:
                 self._logs.checkpoints.write_log_starts_now(target, also)
             except OSError as error:
-                raise target.failed(error, f"writing {checkpoints.LOG_START_OFFSET_FILE}") from error
+                raise target.failed(error, f"writing {checkpoint_file.LOG_START_OFFSET_FILE}") from error
 
     def _go_back(self, move: Move, gone: str, old_path: str, why: ApiError) -> None:
         """The target refused the last step, and is offline: all goes on where it was."""
@@ -359,7 +359,7 @@ class FutureLogs:
         self, key: TopicPartition, directory: LogDirectory, path: str, before: Log | None
     ) -> None:
         """The metadata have the partition here, so the copy is whole: it becomes the log."""
-        starts = directory_checkpoints.read(directory, checkpoints.LOG_START_OFFSET_FILE)
+        starts = directory_checkpoints.read(directory, checkpoint_file.LOG_START_OFFSET_FILE)
         config = self._config_for(key.topic)
         copy = self._logs.open_in(directory, key, path, config, log_start_offset=starts.get(key, 0))
         if before is not None and copy.log_end_offset < before.log_end_offset:

@@ -6,7 +6,7 @@ Copies of logs that are on their way to a directory count as logs of it.
 
 from collections.abc import Sequence
 
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.log_directory import LogDirectory
 
 PREFERRED_MAX = 100_000

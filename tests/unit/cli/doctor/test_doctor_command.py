@@ -14,9 +14,9 @@ from barnabas.cli.doctor.mending import empty_batch
 from barnabas.cli.root import root
 from barnabas.metadata.formatting import MetaProperties, write_meta_properties
 from barnabas.protocol.record_batch import crc_matches, iter_batches, parse_header
-from barnabas.storage import checkpoints
-from barnabas.storage.checkpoints import TopicPartition
-from barnabas.storage.directory_checkpoints import CLEAN_SHUTDOWN_FILE
+from barnabas.storage.checkpoints import checkpoint_file
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
+from barnabas.storage.checkpoints.directory_checkpoints import CLEAN_SHUTDOWN_FILE
 from barnabas.storage.log_config import LogConfig
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, LogHarness, batch
 
@@ -44,8 +44,8 @@ def data(tmp_path: Path) -> Path:
     end = log.log_end_offset
     log.close()
     disk = OsDisk()
-    for name in (checkpoints.RECOVERY_POINT_FILE, checkpoints.HIGH_WATERMARK_FILE):
-        checkpoints.write_offsets(disk, f"{path}/{name}", {KEY: end})
+    for name in (checkpoint_file.RECOVERY_POINT_FILE, checkpoint_file.HIGH_WATERMARK_FILE):
+        checkpoint_file.write_offsets(disk, f"{path}/{name}", {KEY: end})
     properties = MetaProperties(cluster_id="c", node_id=1, directory_id=bytes(range(16)))
     write_meta_properties(disk, str(path), properties)
     (path / CLEAN_SHUTDOWN_FILE).write_text('{"version":0,"brokerEpoch":7}')
@@ -172,7 +172,7 @@ def test_a_repair_that_was_interrupted_is_finished_by_the_next(
         patched.setattr(repairing, "_rebuild", fails)
         assert doctor(data, "--repair", "drop-batches")[0] == 2
     assert not (data / CLEAN_SHUTDOWN_FILE).exists(), "a start must not trust this"
-    points = checkpoints.read_offsets(OsDisk(), f"{data}/{checkpoints.RECOVERY_POINT_FILE}")
+    points = checkpoint_file.read_offsets(OsDisk(), f"{data}/{checkpoint_file.RECOVERY_POINT_FILE}")
     assert KEY not in points, "a start must check all of it"
     assert doctor(data, "--repair", "drop-batches")[0] == 0
     assert doctor(data)[0] == 0
@@ -181,7 +181,7 @@ def test_a_repair_that_was_interrupted_is_finished_by_the_next(
 
 def test_names_and_small_files_are_mended(data: Path) -> None:
     (data / "lost+found").mkdir()
-    (data / checkpoints.HIGH_WATERMARK_FILE).write_text("0\n1\nt 0 x\n")
+    (data / checkpoint_file.HIGH_WATERMARK_FILE).write_text("0\n1\nt 0 x\n")
     (data / CLEAN_SHUTDOWN_FILE).write_text("{nothing")
     snapshot = max((data / "t-0").glob("*.snapshot"))
     snapshot.write_bytes(snapshot.read_bytes()[:-1] + b"\1")
@@ -193,7 +193,7 @@ def test_names_and_small_files_are_mended(data: Path) -> None:
     assert doctor(data)[0] == 0
     assert not (data / "lost+found").exists()
     assert os.path.isdir(f"{rows[-1]['copies'][0]}/lost+found")
-    assert checkpoints.read_offsets(OsDisk(), f"{data}/{checkpoints.HIGH_WATERMARK_FILE}") == {
+    assert checkpoint_file.read_offsets(OsDisk(), f"{data}/{checkpoint_file.HIGH_WATERMARK_FILE}") == {
         KEY: 2 * BATCHES
     }
 
@@ -214,14 +214,14 @@ def test_a_torn_end_behind_the_recovery_point_is_a_note(data: Path) -> None:
     last = max((data / "t-0").glob("*.log"))
     whole = last.read_bytes()
     position, header = list(iter_batches(whole))[-1]
-    checkpoints.write_offsets(
-        OsDisk(), f"{data}/{checkpoints.RECOVERY_POINT_FILE}", {KEY: header.base_offset}
+    checkpoint_file.write_offsets(
+        OsDisk(), f"{data}/{checkpoint_file.RECOVERY_POINT_FILE}", {KEY: header.base_offset}
     )
     for name in (".index", ".timeindex"):
         last.with_suffix(name).write_bytes(b"")
     max((data / "t-0").glob("*.snapshot")).unlink()
-    checkpoints.write_offsets(
-        OsDisk(), f"{data}/{checkpoints.HIGH_WATERMARK_FILE}", {KEY: header.base_offset}
+    checkpoint_file.write_offsets(
+        OsDisk(), f"{data}/{checkpoint_file.HIGH_WATERMARK_FILE}", {KEY: header.base_offset}
     )
     last.write_bytes(whole[:-1])
     code, rows = doctor(data)
@@ -249,7 +249,7 @@ def test_the_batch_in_place_of_damage_is_one() -> None:
 def test_what_is_no_file_is_named_and_keeps_what_is_known_of_its_log(data: Path, what: str) -> None:
     points = {KEY: 2 * BATCHES}
     starts = {KEY: 11}
-    checkpoints.write_offsets(OsDisk(), f"{data}/{checkpoints.LOG_START_OFFSET_FILE}", starts)
+    checkpoint_file.write_offsets(OsDisk(), f"{data}/{checkpoint_file.LOG_START_OFFSET_FILE}", starts)
     index = sorted((data / "t-0").glob("*.index"))[1]
     index.unlink()
     match what:
@@ -267,11 +267,11 @@ def test_what_is_no_file_is_named_and_keeps_what_is_known_of_its_log(data: Path,
     assert code == 1
     assert not (data / "odd.name").exists()
     for name, offsets_before in (
-        (checkpoints.LOG_START_OFFSET_FILE, starts),
-        (checkpoints.HIGH_WATERMARK_FILE, points),
-        (checkpoints.RECOVERY_POINT_FILE, points),
+        (checkpoint_file.LOG_START_OFFSET_FILE, starts),
+        (checkpoint_file.HIGH_WATERMARK_FILE, points),
+        (checkpoint_file.RECOVERY_POINT_FILE, points),
     ):
-        assert checkpoints.read_offsets(OsDisk(), f"{data}/{name}") == offsets_before
+        assert checkpoint_file.read_offsets(OsDisk(), f"{data}/{name}") == offsets_before
 
 
 def test_a_pipe_in_the_place_of_a_directorys_own_file_is_refused(

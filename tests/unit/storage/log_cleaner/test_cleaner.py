@@ -5,7 +5,7 @@ import errno
 import pytest
 
 from barnabas.base.dataclass import replace
-from barnabas.storage.checkpoints import TopicPartition, write_offsets
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition, write_offsets
 from tests.cleaner_setup import BACKOFF_MS, Machine
 
 

@@ -12,7 +12,7 @@ import pytest
 from barnabas.base.errors import ApiError
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.loading import directory_check
 from barnabas.storage.log import Log

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from barnabas.base.disk import Disk, write_file_durably
 from barnabas.base.logger import Logger
-from barnabas.storage import checkpoints
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.checkpoints import checkpoint_file
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
 
@@ -30,8 +30,8 @@ def read_if_there(directory: LogDirectory, name: str) -> dict[TopicPartition, in
     if not directory.disk.exists(path):
         return None
     try:
-        return checkpoints.read_offsets(directory.disk, path)
-    except checkpoints.CheckpointError as error:
+        return checkpoint_file.read_offsets(directory.disk, path)
+    except checkpoint_file.CheckpointError as error:
         log.warning("%s; it is taken for absent", error)
         return None
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from barnabas.base.worker import RunBlocking
-from barnabas.storage import checkpoints, directory_checkpoints
-from barnabas.storage.checkpoint_writes import CheckpointWrites
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.checkpoints import checkpoint_file, directory_checkpoints
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
+from barnabas.storage.checkpoints.checkpoint_writes import CheckpointWrites
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
 
@@ -54,7 +54,7 @@ class LogCheckpoints:
         Raises:
             OSError: the disk refuses.
         """
-        offsets = directory_checkpoints.read(directory, checkpoints.CLEANER_OFFSET_FILE)
+        offsets = directory_checkpoints.read(directory, checkpoint_file.CLEANER_OFFSET_FILE)
         if offsets:
             self._cleaned.add(directory.path)
         unopened = self.unopened_starts[directory.path]
@@ -87,10 +87,10 @@ class LogCheckpoints:
         self._cleaned.add(directory.path)
         if directory.online:
             try:
-                name = checkpoints.CLEANER_OFFSET_FILE
+                name = checkpoint_file.CLEANER_OFFSET_FILE
                 self.writes.write_later(directory, name, self._cleaner_offsets(directory))
             except OSError as error:
-                directory.failed(error, f"writing {checkpoints.CLEANER_OFFSET_FILE}")
+                directory.failed(error, f"writing {checkpoint_file.CLEANER_OFFSET_FILE}")
 
     def _cleaner_offsets(self, directory: LogDirectory) -> dict[TopicPartition, int]:
         here = (*self.logs_of(directory), *self.unopened_starts[directory.path])
@@ -98,11 +98,11 @@ class LogCheckpoints:
 
     def write_recovery_points(self) -> None:
         """Have recovery points, and leader epochs that changed, of every directory written."""
-        self._each_directory(self._recovery_points, checkpoints.RECOVERY_POINT_FILE)
+        self._each_directory(self._recovery_points, checkpoint_file.RECOVERY_POINT_FILE)
 
     def write_log_starts(self) -> None:
         """Have the log start offsets written that the segments alone do not tell."""
-        self._each_directory(self._log_starts, checkpoints.LOG_START_OFFSET_FILE)
+        self._each_directory(self._log_starts, checkpoint_file.LOG_START_OFFSET_FILE)
 
     def when_log_starts_are_written(self, changed: Iterable[LogDirectory], then: Callable[[], None]) -> None:
         """Call back once the log starts of some directories, as they are now, are on the disk.
@@ -139,13 +139,15 @@ class LogCheckpoints:
                 tell()
 
         self.writes.write_later(
-            directory, checkpoints.LOG_START_OFFSET_FILE, self._log_starts(directory), done
+            directory, checkpoint_file.LOG_START_OFFSET_FILE, self._log_starts(directory), done
         )
 
     def write_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
         """Have high watermarks written, each into its log's directory; a failure takes that offline."""
         of = directory_checkpoints.high_watermarks
-        self._each_directory(lambda d: of(self.logs_of(d), high_watermarks), checkpoints.HIGH_WATERMARK_FILE)
+        self._each_directory(
+            lambda d: of(self.logs_of(d), high_watermarks), checkpoint_file.HIGH_WATERMARK_FILE
+        )
 
     def write_all_now(self, directory: LogDirectory, marks: Mapping[tuple[str, int], int] | None) -> None:
         """Write all checkpoints of a directory before returning.
@@ -157,13 +159,13 @@ class LogCheckpoints:
             OSError: the disk refuses.
         """
         self.write_recovery_points_now(directory)
-        self.writes.write_now(directory, checkpoints.LOG_START_OFFSET_FILE, self._log_starts(directory))
+        self.writes.write_now(directory, checkpoint_file.LOG_START_OFFSET_FILE, self._log_starts(directory))
         if directory.path in self._cleaned:
             cleaned = self._cleaner_offsets(directory)
-            self.writes.write_now(directory, checkpoints.CLEANER_OFFSET_FILE, cleaned)
+            self.writes.write_now(directory, checkpoint_file.CLEANER_OFFSET_FILE, cleaned)
         if marks is not None:
             known = directory_checkpoints.high_watermarks(self.logs_of(directory), marks)
-            self.writes.write_now(directory, checkpoints.HIGH_WATERMARK_FILE, known)
+            self.writes.write_now(directory, checkpoint_file.HIGH_WATERMARK_FILE, known)
 
     def write_recovery_points_now(self, directory: LogDirectory) -> None:
         """Write the recovery points of a directory before returning.
@@ -172,7 +174,7 @@ class LogCheckpoints:
             OSError: the disk refuses.
         """
         points = self._recovery_points(directory)
-        self.writes.write_now(directory, checkpoints.RECOVERY_POINT_FILE, points)
+        self.writes.write_now(directory, checkpoint_file.RECOVERY_POINT_FILE, points)
 
     def write_log_starts_now(self, directory: LogDirectory, also: Mapping[TopicPartition, int]) -> None:
         """Write the log starts of a directory before returning.
@@ -184,7 +186,7 @@ class LogCheckpoints:
             OSError: the disk refuses.
         """
         starts = {**self._log_starts(directory), **also}
-        self.writes.write_now(directory, checkpoints.LOG_START_OFFSET_FILE, starts)
+        self.writes.write_now(directory, checkpoint_file.LOG_START_OFFSET_FILE, starts)
 
     def recovery_point_lowered(self, changed: Log) -> None:
         """Write, before a log is cut, that less of it is trusted.
@@ -199,7 +201,7 @@ class LogCheckpoints:
         try:
             self.write_recovery_points_now(directory)
         except OSError as error:
-            raise directory.failed(error, f"writing {checkpoints.RECOVERY_POINT_FILE}") from error
+            raise directory.failed(error, f"writing {checkpoint_file.RECOVERY_POINT_FILE}") from error
 
     def logs_of(self, directory: LogDirectory) -> dict[TopicPartition, Log]:
         """Return the logs of one directory."""

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 
 from barnabas.base.file_turns import FileTurns
 from barnabas.base.worker import RunBlocking, run_inline
-from barnabas.storage import checkpoints
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.checkpoints import checkpoint_file
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.log_directory import LogDirectory
 
 WRITES_MAX = 2
@@ -108,7 +108,7 @@ class _File:
         """Write what is newest, and return its number."""
         directory.require_in_place()
         number, offsets = self.content
-        self.turns.write(number, lambda: checkpoints.write_offsets(directory.disk, self.path, offsets))
+        self.turns.write(number, lambda: checkpoint_file.write_offsets(directory.disk, self.path, offsets))
         return number
 
     def tell_waiting(self, written: int | None) -> None:

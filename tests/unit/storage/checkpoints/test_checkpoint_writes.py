@@ -5,13 +5,13 @@ from collections.abc import Callable
 
 import pytest
 
-from barnabas.storage import checkpoints
-from barnabas.storage.checkpoint_writes import WRITES_MAX, CheckpointWrites
-from barnabas.storage.checkpoints import TopicPartition
+from barnabas.storage.checkpoints import checkpoint_file
+from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
+from barnabas.storage.checkpoints.checkpoint_writes import WRITES_MAX, CheckpointWrites
 from barnabas.storage.log_directory import LogDirectory
 
 KEY = TopicPartition("t", 0)
-NAME = checkpoints.RECOVERY_POINT_FILE
+NAME = checkpoint_file.RECOVERY_POINT_FILE
 DIRECTORY = LogDirectory(None, "/logs")  # type: ignore[arg-type]
 
 
@@ -37,7 +37,7 @@ class Thread:
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[dict[TopicPartition, int]]:
     found: list[dict[TopicPartition, int]] = []
-    monkeypatch.setattr(checkpoints, "write_offsets", lambda disk, path, offsets: found.append(offsets))
+    monkeypatch.setattr(checkpoint_file, "write_offsets", lambda disk, path, offsets: found.append(offsets))
     return found
 
 
@@ -86,7 +86,7 @@ def test_a_write_that_fails_takes_the_directory_offline(monkeypatch: pytest.Monk
     def fail(*_: object) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(checkpoints, "write_offsets", fail)
+    monkeypatch.setattr(checkpoint_file, "write_offsets", fail)
     thread = Thread()
     directory = LogDirectory(None, "/logs")  # type: ignore[arg-type]
     CheckpointWrites(thread.run).write_later(directory, NAME, {KEY: 1})
