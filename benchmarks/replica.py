@@ -26,13 +26,13 @@ from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.replica.fetch import FetchIsolation, FetchOutcome, FetchParams, FetchPartition
 from barnabas.replica.manager import ReplicaManager
 from barnabas.replica.produce import AppendPartition
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.loading.recovery import open_log
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.segment_cache import SegmentCache
+from barnabas.storage.topic_partition import TopicPartition
 from barnabas.timing.timer_wheel import TimerWheel
 
 TOPIC = "events"

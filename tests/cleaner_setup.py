@@ -7,7 +7,6 @@ from barnabas.base.dataclass import replace
 from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.compaction.cleaning import InProcessCleaning
 from barnabas.storage.compaction.task import (
     Cleaning,
@@ -24,6 +23,7 @@ from barnabas.storage.log_cleaner.config import CleanerConfig
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_manager import LogManager
+from barnabas.storage.topic_partition import TopicPartition
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID
 
 COMPACT = LogConfig(cleanup_policy=frozenset({"compact"}), segment_bytes=500)

@@ -18,7 +18,6 @@ from barnabas.protocol.record_batch import iter_batches, parse_records
 from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.compaction.cleaning import InProcessCleaning
 from barnabas.storage.compaction.task import CleaningTask
 from barnabas.storage.loading.directory_loading import LogManagerError
@@ -28,6 +27,7 @@ from barnabas.storage.log_cleaner.config import CleanerConfig
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager import LogManager
 from barnabas.storage.producer_state.states import AppendOrigin
+from barnabas.storage.topic_partition import TopicPartition
 from tests.seeded_entropy import SeededEntropy
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, marker
 

@@ -15,12 +15,12 @@ from barnabas.base.errors import ApiError
 from barnabas.protocol.record_batch import iter_batches
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.flush import durable_logs
 from barnabas.storage.loading.directory_loading import LogManagerError
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager import LogManager
+from barnabas.storage.topic_partition import TopicPartition
 from tests.seeded_entropy import SeededEntropy
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, batch
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.partition_directory import fits_future_name
+from barnabas.storage.topic_partition import TopicPartition
 
 
 def handle(

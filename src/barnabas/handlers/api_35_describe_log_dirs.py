@@ -20,9 +20,9 @@ from collections.abc import Iterator
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.topic_partition import TopicPartition
 
 _UNKNOWN = -1
 

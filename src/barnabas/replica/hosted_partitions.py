@@ -31,10 +31,10 @@ from barnabas.metadata.image import (
 from barnabas.replica.partition import Partition
 from barnabas.replica.partition_state import PartitionState
 from barnabas.replica.partition_traffic import PartitionTraffic
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.topic_partition import TopicPartition
 
 logger = Logger(__name__)
 

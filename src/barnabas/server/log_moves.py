@@ -16,12 +16,12 @@ from barnabas.base.worker_pool import WorkerPool
 from barnabas.metadata.controller import Controller
 from barnabas.net.reactor import Reactor
 from barnabas.server.settings import Settings
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_manager import LogManager
+from barnabas.storage.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from barnabas.storage.log_moves.future_logs import FutureLogs

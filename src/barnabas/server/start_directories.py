@@ -16,9 +16,9 @@ from barnabas.metadata.image import MetadataImage
 from barnabas.server import component_configs as configs
 from barnabas.server.directory_failures import refuse_missing_directory, usable_directories
 from barnabas.server.settings import Settings
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.loading import directory_check
 from barnabas.storage.log_manager import LogManager
+from barnabas.storage.topic_partition import TopicPartition
 
 _log = Logger(__name__)
 

@@ -17,7 +17,6 @@ from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.logger import Logger
 from barnabas.base.worker import RunBlocking, run_inline
 from barnabas.storage.checkpoints import directory_checkpoints
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.flush import durable_logs
 from barnabas.storage.flush.scheduler import FlushScheduler
 from barnabas.storage.loading.directory_loading import (
@@ -33,6 +32,7 @@ from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_manager_config import LogManagerConfig
 from barnabas.storage.partition_logs import PartitionLogs
 from barnabas.storage.retention import Retention
+from barnabas.storage.topic_partition import TopicPartition
 
 if TYPE_CHECKING:  # imported when a log moves, and when one is to be compacted
     from barnabas.storage.log_cleaner.cleaner import LogCleaner

@@ -4,7 +4,7 @@ Renaming is the first step of deleting: the partition's name is free at once, an
 unlinking leaves a directory whose name says that it may go.
 """
 
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
+from barnabas.storage.topic_partition import TopicPartition
 
 DELETE_SUFFIX = "-delete"
 STRAY_SUFFIX = "-stray"

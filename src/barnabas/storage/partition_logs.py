@@ -15,7 +15,6 @@ from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.logger import Logger
 from barnabas.base.worker import RunBlocking
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.checkpoints.log_checkpoints import LogCheckpoints
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.flush.group_commit import GroupCommit
@@ -27,6 +26,7 @@ from barnabas.storage.log_manager_config import LogManagerConfig
 from barnabas.storage.log_moves.placement import LogPlacement
 from barnabas.storage.partition_directory import FUTURE_SUFFIX, delete_name, stray_name
 from barnabas.storage.segment_cache import SegmentCache
+from barnabas.storage.topic_partition import TopicPartition
 
 if TYPE_CHECKING:  # imported when a log moves
     from barnabas.storage.log_moves.future_logs import FutureLogs

@@ -19,10 +19,10 @@ from barnabas.base.disk import Disk
 from barnabas.base.errors import ApiError
 from barnabas.base.logger import Logger
 from barnabas.base.worker import RunBlocking, run_inline
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.log import Log
 from barnabas.storage.segment import LogSegment
 from barnabas.storage.segment_age import SegmentAge, read_age
+from barnabas.storage.topic_partition import TopicPartition
 
 log = Logger(__name__)
 

@@ -8,9 +8,9 @@ from barnabas.base.entropy import SystemEntropy
 from barnabas.base.errors import ErrorCode
 from barnabas.base.worker import run_inline
 from barnabas.protocol import messages as m
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_moves.future_logs import FutureLogs
+from barnabas.storage.topic_partition import TopicPartition
 from tests.unit.handlers.administered import DIRECTORIES, administered
 from tests.unit.handlers.conftest import Peer
 from tests.unit.replica.broker_setup import batch

@@ -23,13 +23,13 @@ from barnabas.replica.partition import Partition
 from barnabas.replica.produce import AppendOutcome, AppendPartition
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.loading.recovery import open_log
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.segment_cache import SegmentCache
+from barnabas.storage.topic_partition import TopicPartition
 from barnabas.timing.timer_wheel import TimerWheel
 
 LOCAL_ID = 1

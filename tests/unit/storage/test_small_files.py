@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from barnabas.sim.disk import MemoryDisk
 from barnabas.storage import partition_metadata
 from barnabas.storage.checkpoints import checkpoint_file
-from barnabas.storage.checkpoints.checkpoint_file import CheckpointError, TopicPartition
+from barnabas.storage.checkpoints.checkpoint_file import CheckpointError
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.partition_directory import delete_name, parse_name
+from barnabas.storage.topic_partition import TopicPartition
 
 
 @pytest.fixture

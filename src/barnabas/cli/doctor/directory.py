@@ -13,9 +13,10 @@ from barnabas.cli.doctor.metadata_files import check_snapshot
 from barnabas.cli.doctor.partition import METADATA_TOPIC, PartitionQuestion
 from barnabas.metadata.formatting import BOOTSTRAP_CHECKPOINT
 from barnabas.storage.checkpoints import checkpoint_file
-from barnabas.storage.checkpoints.checkpoint_file import CheckpointError, TopicPartition
+from barnabas.storage.checkpoints.checkpoint_file import CheckpointError
 from barnabas.storage.checkpoints.directory_checkpoints import CLEAN_SHUTDOWN_FILE
 from barnabas.storage.partition_directory import parse_name
+from barnabas.storage.topic_partition import TopicPartition
 
 LOCK_FILE = ".lock"
 OFFSET_FILES = (

@@ -22,10 +22,11 @@ from barnabas.cli.doctor.directory import (
 )
 from barnabas.cli.doctor.findings import Finding, PartitionReport, Severity
 from barnabas.cli.doctor.partition import METADATA_TOPIC, PartitionQuestion, examine_partition
-from barnabas.storage.checkpoints.checkpoint_file import LEADER_EPOCH_FILE, TopicPartition
+from barnabas.storage.checkpoints.checkpoint_file import LEADER_EPOCH_FILE
 from barnabas.storage.partition_metadata import FILE_NAME as PARTITION_METADATA_FILE
 from barnabas.storage.producer_state.snapshots import SUFFIX as SNAPSHOT_SUFFIX
 from barnabas.storage.segment import SEGMENT_SUFFIXES
+from barnabas.storage.topic_partition import TopicPartition
 
 _SPECIAL = (stat.S_IFIFO, stat.S_IFCHR, stat.S_IFBLK)
 _FILE_ENDINGS = (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX, LEADER_EPOCH_FILE, PARTITION_METADATA_FILE)

@@ -27,7 +27,6 @@ from barnabas.cli.doctor.findings import Finding, Fix, PartitionReport, Patch, S
 from barnabas.cli.doctor.mending import TEMPORARY_SUFFIX, SegmentMending, mend_segment
 from barnabas.cli.doctor.partition import METADATA_TOPIC, PartitionQuestion, examine_partition
 from barnabas.storage.checkpoints import checkpoint_file
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.checkpoints.directory_checkpoints import CLEAN_SHUTDOWN_FILE
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.loading.recovery import open_log
@@ -37,6 +36,7 @@ from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.partition_metadata import write_topic_id
 from barnabas.storage.segment import LOG_SUFFIX
 from barnabas.storage.segment_cache import SegmentCache
+from barnabas.storage.topic_partition import TopicPartition
 
 _BYTES_MAX = 2**31 - 1
 

@@ -7,7 +7,7 @@ does not parse is refused as a whole, never read halfway: each caller knows what
 from collections.abc import Iterable, Mapping
 
 from barnabas.base.disk import Disk, write_file_durably
-from barnabas.base.named_tuple import NamedTuple
+from barnabas.storage.topic_partition import TopicPartition
 
 _VERSION = "0"
 _BYTES_MAX = 64 * 1024 * 1024
@@ -19,16 +19,6 @@ HIGH_WATERMARK_FILE = "replication-offset-checkpoint"
 CLEANER_OFFSET_FILE = "cleaner-offset-checkpoint"
 OFFSET_MAX = 2**63 - 1
 LEADER_EPOCH_FILE = "leader-epoch-checkpoint"
-
-
-class TopicPartition(NamedTuple):
-    """A partition of a topic; equal to the plain tuple."""
-
-    topic: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
 
 
 class CheckpointError(ValueError):

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from barnabas.base.file_turns import FileTurns
 from barnabas.base.worker import RunBlocking, run_inline
 from barnabas.storage.checkpoints import checkpoint_file
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.topic_partition import TopicPartition
 
 WRITES_MAX = 2
 """One under way and one behind it, which writes what is newest by then: a disk that hangs gathers no more."""

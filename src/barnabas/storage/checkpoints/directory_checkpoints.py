@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from barnabas.base.disk import Disk, write_file_durably
 from barnabas.base.logger import Logger
 from barnabas.storage.checkpoints import checkpoint_file
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.topic_partition import TopicPartition
 
 log = Logger(__name__)
 

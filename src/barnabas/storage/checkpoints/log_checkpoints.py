@@ -9,10 +9,10 @@ from functools import partial
 
 from barnabas.base.worker import RunBlocking
 from barnabas.storage.checkpoints import checkpoint_file, directory_checkpoints
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.checkpoints.checkpoint_writes import CheckpointWrites
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.topic_partition import TopicPartition
 
 
 class LogCheckpoints:

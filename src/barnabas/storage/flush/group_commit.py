@@ -20,7 +20,7 @@ from barnabas.base.durations import DurationHistogram
 from barnabas.base.errors import ApiError
 from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.logger import Logger
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
+from barnabas.storage.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from barnabas.base.worker import RunBlocking

@@ -10,9 +10,9 @@ from barnabas.base.durations import DurationHistogram
 from barnabas.base.errors import ApiError
 from barnabas.base.logger import Logger
 from barnabas.base.worker import RunBlocking
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.flush.work import FlushWork
 from barnabas.storage.log import Log
+from barnabas.storage.topic_partition import TopicPartition
 
 log = Logger(__name__)
 

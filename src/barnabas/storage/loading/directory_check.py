@@ -18,12 +18,12 @@ from barnabas.base.disk import Disk, DiskFile
 from barnabas.base.entropy import Entropy
 from barnabas.base.logger import Logger
 from barnabas.protocol.record_batch import LOG_OVERHEAD_BYTES
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.loading.directory_loading import METADATA_PARTITION, LogManagerError
 from barnabas.storage.loading.segment_check import UnsupportedLogError
 from barnabas.storage.partition_directory import parse_name, stray_name
 from barnabas.storage.segment import LOG_SUFFIX
 from barnabas.storage.swap_files import is_offset
+from barnabas.storage.topic_partition import TopicPartition
 
 _log = Logger(__name__)
 

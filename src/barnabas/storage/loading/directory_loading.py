@@ -11,7 +11,6 @@ from barnabas.base.clock import Clock
 from barnabas.base.dataclass import dataclass
 from barnabas.base.logger import Logger
 from barnabas.storage.checkpoints import checkpoint_file, directory_checkpoints
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.loading.recovery import OpeningLog
 from barnabas.storage.loading.scans import LogScans, RecoveryProgress
@@ -21,6 +20,7 @@ from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.partition_directory import DELETE_SUFFIX, FUTURE_SUFFIX, STRAY_SUFFIX, parse_name
 from barnabas.storage.segment_cache import SegmentCache
+from barnabas.storage.topic_partition import TopicPartition
 
 log = Logger(__name__)
 

@@ -27,7 +27,6 @@ from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import TYPE_CHECKING, Final
 from barnabas.base.logger import Logger
 from barnabas.base.worker import RunBlocking
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.compaction.task import CleaningFactory, CleaningResult, FailureKind
 from barnabas.storage.log import Log
 from barnabas.storage.log_cleaner import selection
@@ -38,6 +37,7 @@ from barnabas.storage.log_cleaner.statistics import CleanerStatistics, RunningCl
 from barnabas.storage.log_cleaner.task import make_task
 from barnabas.storage.log_cleaner.trouble import CleanerTrouble
 from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from barnabas.storage.log_manager import LogManager

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from barnabas.base.hints import TYPE_CHECKING
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.compaction.cleaned_segment import remove_cleaned_files
 from barnabas.storage.compaction.task import Cleaning, CleaningResult
 from barnabas.storage.log import Log
 from barnabas.storage.log_cleaner.selection import LogToClean
+from barnabas.storage.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from barnabas.storage.flush.work import FlushWork

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 
 from barnabas.base.hints import Final
 from barnabas.base.logger import Logger
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.compaction.task import FailureKind
 from barnabas.storage.log import Log
+from barnabas.storage.topic_partition import TopicPartition
 
 log = Logger(__name__)
 

@@ -25,7 +25,6 @@ from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.logger import Logger
 from barnabas.base.worker import RunBlocking
 from barnabas.storage.checkpoints import checkpoint_file, directory_checkpoints
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
@@ -34,6 +33,7 @@ from barnabas.storage.log_moves.copy_step import CopyStep
 from barnabas.storage.log_moves.future_log import STEP_BYTES, FutureLog
 from barnabas.storage.log_moves.quota import MoveQuota
 from barnabas.storage.partition_directory import delete_name, future_name, parse_future_name, stray_name
+from barnabas.storage.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from barnabas.storage.log_manager import LogManager

@@ -6,8 +6,8 @@ Copies of logs that are on their way to a directory count as logs of it.
 
 from collections.abc import Sequence
 
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.topic_partition import TopicPartition
 
 PREFERRED_MAX = 100_000
 """Partitions that are not made yet whose directory is remembered; whoever asks for more is not heard."""

@@ -15,9 +15,9 @@ from barnabas.cli.root import root
 from barnabas.metadata.formatting import MetaProperties, write_meta_properties
 from barnabas.protocol.record_batch import crc_matches, iter_batches, parse_header
 from barnabas.storage.checkpoints import checkpoint_file
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.checkpoints.directory_checkpoints import CLEAN_SHUTDOWN_FILE
 from barnabas.storage.log_config import LogConfig
+from barnabas.storage.topic_partition import TopicPartition
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, LogHarness, batch
 
 KEY = TopicPartition("t", 0)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 
 from barnabas.storage.checkpoints import checkpoint_file
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.checkpoints.checkpoint_writes import WRITES_MAX, CheckpointWrites
 from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.topic_partition import TopicPartition
 
 KEY = TopicPartition("t", 0)
 NAME = checkpoint_file.RECOVERY_POINT_FILE

@@ -5,7 +5,8 @@ import errno
 import pytest
 
 from barnabas.base.dataclass import replace
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition, write_offsets
+from barnabas.storage.checkpoints.checkpoint_file import write_offsets
+from barnabas.storage.topic_partition import TopicPartition
 from tests.cleaner_setup import BACKOFF_MS, Machine
 
 

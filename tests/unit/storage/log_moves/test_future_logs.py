@@ -12,7 +12,6 @@ import pytest
 from barnabas.base.errors import ApiError
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
-from barnabas.storage.checkpoints.checkpoint_file import TopicPartition
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.loading import directory_check
 from barnabas.storage.log import Log
@@ -22,6 +21,7 @@ from barnabas.storage.log_manager import LogManager
 from barnabas.storage.log_moves.future_logs import FutureLogs
 from barnabas.storage.log_moves.quota import DELAY_MS_MAX, MoveQuota
 from barnabas.storage.producer_state.states import AppendOrigin
+from barnabas.storage.topic_partition import TopicPartition
 from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, batch, marker
 
 SIZE = len(batch())
