@@ -20,10 +20,10 @@ from barnabas.storage.compaction.task import (
     CleaningTask,
     SegmentToClean,
 )
-from barnabas.storage.offset_index import OffsetIndex
+from barnabas.storage.indexes.offset_index import OffsetIndex
+from barnabas.storage.indexes.time_index import TimeIndex
+from barnabas.storage.indexes.transaction_index import AbortedTransaction, TransactionIndex
 from barnabas.storage.segment import SEGMENT_SUFFIXES, file_stem
-from barnabas.storage.time_index import TimeIndex
-from barnabas.storage.transaction_index import AbortedTransaction, TransactionIndex
 
 PATH = "/data/t-0"
 NOW_MS = 1_700_000_100_000

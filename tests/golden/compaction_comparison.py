@@ -16,7 +16,7 @@ from typing import Any
 from barnabas.protocol.compression import Codec
 from barnabas.protocol.record_batch import iter_batches, records_section
 from barnabas.storage.compaction.task import CleaningStatistics
-from barnabas.storage.transaction_index import ENTRY
+from barnabas.storage.indexes.transaction_index import ENTRY
 from tests.compaction_setup import DELETE_RETENTION_MS, NOW_MS, CompactedLog, LogMaker
 
 GOLDEN = Path(__file__).parent / "compaction.json.xz"

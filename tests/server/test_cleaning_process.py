@@ -15,7 +15,7 @@ from barnabas.storage.compaction import cleaning_process
 from barnabas.storage.compaction.cleaning_process import ProcessCleaning
 from barnabas.storage.compaction.task import CleaningResult, CleaningTask, FailureKind
 from barnabas.storage.compaction.task_json import decode_answer, decode_task, encode_result, encode_task
-from barnabas.storage.transaction_index import AbortedTransaction
+from barnabas.storage.indexes.transaction_index import AbortedTransaction
 from tests.compaction_setup import PATH, CompactedLog, LogMaker
 
 DEADLINE_S = 30

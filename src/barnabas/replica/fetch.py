@@ -12,8 +12,8 @@ from barnabas.base.enums import Enum
 from barnabas.base.errors import ErrorCode
 from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.region import FileSlice
+from barnabas.storage.indexes.transaction_index import AbortedTransaction
 from barnabas.storage.offset_metadata import UNKNOWN_OFFSET_METADATA, LogOffsetMetadata
-from barnabas.storage.transaction_index import AbortedTransaction
 
 if TYPE_CHECKING:
     from barnabas.base.region import LeasedFile

@@ -4,8 +4,8 @@ Plain slotted classes rather than frozen dataclasses: one is made for every appe
 """
 
 from barnabas.base.region import FileSlice
+from barnabas.storage.indexes.transaction_index import AbortedTransaction
 from barnabas.storage.offset_metadata import LogOffsetMetadata
-from barnabas.storage.transaction_index import AbortedTransaction
 
 NO_TIMESTAMP = -1
 

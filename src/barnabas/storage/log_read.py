@@ -1,10 +1,10 @@
 """Cutting the slice of a fetch out of one segment (F17, F20, F21)."""
 
 from barnabas.storage.append_info import FetchDataInfo
+from barnabas.storage.indexes.transaction_index import AbortedTransaction
 from barnabas.storage.offset_metadata import LogOffsetMetadata
 from barnabas.storage.segment import LogSegment
 from barnabas.storage.segments import Segments
-from barnabas.storage.transaction_index import AbortedTransaction
 
 
 def end_position(segment: LogSegment, bound: LogOffsetMetadata) -> int | None:

@@ -17,11 +17,11 @@ from barnabas.base.errors import ApiError
 from barnabas.base.region import FileSlice, LeasedFile
 from barnabas.protocol.record_batch import HEADER_BYTES
 from barnabas.storage import batch_scan, cold_lookup
-from barnabas.storage.offset_index import OffsetIndex, last_entry_fits
+from barnabas.storage.indexes.offset_index import OffsetIndex, last_entry_fits
+from barnabas.storage.indexes.time_index import NO_TIMESTAMP, TimeIndex
+from barnabas.storage.indexes.transaction_index import TransactionIndex
 from barnabas.storage.segment_cache import SegmentCache
 from barnabas.storage.segment_files import rename_to_deleted, sync_files
-from barnabas.storage.time_index import NO_TIMESTAMP, TimeIndex
-from barnabas.storage.transaction_index import TransactionIndex
 
 LOG_SUFFIX = ".log"
 INDEX_SUFFIX = ".index"

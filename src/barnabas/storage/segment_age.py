@@ -13,8 +13,8 @@ from barnabas.base.errors import ApiError
 from barnabas.base.named_tuple import NamedTuple
 from barnabas.protocol.record_batch import HEADER_BYTES
 from barnabas.storage.batch_scan import parse_head, read_heads
+from barnabas.storage.indexes.time_index import ENTRY_BYTES, NO_TIMESTAMP, TimeIndex
 from barnabas.storage.segment import LOG_SUFFIX, TIME_INDEX_SUFFIX, file_stem
-from barnabas.storage.time_index import ENTRY_BYTES, NO_TIMESTAMP, TimeIndex
 
 _ENTRY = Struct(">qI")
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from barnabas.base.clock import Clock
 from barnabas.base.disk import Disk
 from barnabas.storage.deletions import PendingDeletions
+from barnabas.storage.indexes.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
+from barnabas.storage.indexes.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from barnabas.storage.log_config import LogConfig
-from barnabas.storage.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
 from barnabas.storage.segment import LOG_SUFFIX, RELATIVE_OFFSET_MAX, LogSegment
 from barnabas.storage.segment_cache import SegmentCache
-from barnabas.storage.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 
 
 class SegmentFactory:

@@ -15,7 +15,7 @@ from barnabas.cli.doctor.batches import GoodBatch
 from barnabas.cli.doctor.findings import Finding, Fix, Severity
 from barnabas.cli.doctor.producers import Known
 from barnabas.protocol.record_batch import parse_records
-from barnabas.storage.transaction_index import AbortedTransaction
+from barnabas.storage.indexes.transaction_index import AbortedTransaction
 
 INDEX_BYTES_MAX = 256 * 1024 * 1024
 """An index is read whole; Kafka's are at most segment.index.bytes long, 10 MiB unless set."""

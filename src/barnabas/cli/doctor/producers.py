@@ -12,11 +12,11 @@ from barnabas.base.errors import ApiError
 from barnabas.cli.doctor.batches import GoodBatch
 from barnabas.cli.doctor.findings import Finding, Fix, Severity
 from barnabas.storage.batch_scan import parse_head
+from barnabas.storage.indexes.transaction_index import AbortedTransaction
 from barnabas.storage.offset_metadata import LogOffsetMetadata
 from barnabas.storage.producer_state import snapshots
 from barnabas.storage.producer_state.snapshots import SnapshotEntry, SnapshotError
 from barnabas.storage.producer_state.states import CompletedTransaction, ProducerStates, parse_marker
-from barnabas.storage.transaction_index import AbortedTransaction
 
 _NEVER_MS = 2**62
 _EVERYTHING = 2**62

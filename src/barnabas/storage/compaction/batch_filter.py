@@ -29,7 +29,7 @@ from barnabas.storage.compaction.offset_map import OffsetMap
 from barnabas.storage.compaction.task import NO_DATA_OFFSET, ActiveProducer, CleaningStatistics
 from barnabas.storage.compaction.transactions import CleanedTransactions
 from barnabas.storage.compaction.verdicts import Verdicts
-from barnabas.storage.transaction_index import AbortedTransaction
+from barnabas.storage.indexes.transaction_index import AbortedTransaction
 
 
 class BatchFilter:

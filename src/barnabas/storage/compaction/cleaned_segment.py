@@ -12,7 +12,9 @@ from contextlib import suppress
 from barnabas.base.disk import Buffer, Disk
 from barnabas.base.named_tuple import NamedTuple
 from barnabas.storage.compaction.task import CleanedGroup, SegmentToClean
-from barnabas.storage.offset_index import OffsetIndex
+from barnabas.storage.indexes.offset_index import OffsetIndex
+from barnabas.storage.indexes.time_index import NO_TIMESTAMP, TimeIndex
+from barnabas.storage.indexes.transaction_index import AbortedTransaction, TransactionIndex
 from barnabas.storage.segment import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -22,8 +24,6 @@ from barnabas.storage.segment import (
     file_stem,
 )
 from barnabas.storage.swap_files import CLEANED_SUFFIX
-from barnabas.storage.time_index import NO_TIMESTAMP, TimeIndex
-from barnabas.storage.transaction_index import AbortedTransaction, TransactionIndex
 
 SYNC_INTERVAL_BYTES = 8 * 1024 * 1024
 """Written between two syncs."""

@@ -37,6 +37,7 @@ from barnabas.storage.compaction.task import (
 from barnabas.storage.compaction.throttle import Throttle
 from barnabas.storage.compaction.transactions import CleanedTransactions
 from barnabas.storage.compaction.verdicts import Verdicts
+from barnabas.storage.indexes.transaction_index import AbortedTransaction, TransactionIndex
 from barnabas.storage.segment import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -44,7 +45,6 @@ from barnabas.storage.segment import (
     TRANSACTION_INDEX_SUFFIX,
     file_stem,
 )
-from barnabas.storage.transaction_index import AbortedTransaction, TransactionIndex
 
 
 class CleaningAbortedError(Exception):

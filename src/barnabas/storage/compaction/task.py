@@ -14,7 +14,7 @@ from barnabas.base.dataclass import dataclass
 from barnabas.base.enums import Enum
 from barnabas.base.hints import Protocol
 from barnabas.base.named_tuple import NamedTuple
-from barnabas.storage.transaction_index import AbortedTransaction
+from barnabas.storage.indexes.transaction_index import AbortedTransaction
 
 NO_DATA_OFFSET = -1
 

@@ -15,7 +15,7 @@ from barnabas.storage.compaction.task import (
     FailureKind,
     SegmentToClean,
 )
-from barnabas.storage.transaction_index import AbortedTransaction
+from barnabas.storage.indexes.transaction_index import AbortedTransaction
 
 
 def encode_task(task: CleaningTask) -> bytes:

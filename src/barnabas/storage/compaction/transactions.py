@@ -9,7 +9,7 @@ from its beginning (or from the first dirty offset, for the offset map), batch b
 from collections.abc import Iterable
 
 from barnabas.protocol.control_records import ControlType
-from barnabas.storage.transaction_index import AbortedTransaction
+from barnabas.storage.indexes.transaction_index import AbortedTransaction
 
 
 class CleanedTransactions:

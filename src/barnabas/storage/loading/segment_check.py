@@ -28,13 +28,13 @@ from barnabas.protocol.record_batch import (
     TRANSACTIONAL_BIT,
 )
 from barnabas.storage.batch_scan import BatchHead
+from barnabas.storage.indexes.offset_index import OffsetIndex
+from barnabas.storage.indexes.time_index import NO_TIMESTAMP, TimeIndex
 from barnabas.storage.leader_epochs import LeaderEpochs
-from barnabas.storage.offset_index import OffsetIndex
 from barnabas.storage.producer_state.entry import BATCHES_REMEMBERED
 from barnabas.storage.producer_state.replay import apply_head
 from barnabas.storage.producer_state.states import EndTransactionMarker, ProducerStates, parse_marker
 from barnabas.storage.segment import LOG_SUFFIX, RELATIVE_OFFSET_MAX, LogSegment
-from barnabas.storage.time_index import NO_TIMESTAMP, TimeIndex
 
 _PIECE_BYTES = 1024 * 1024
 """What is read at once. With less, threads pass the interpreter's lock to each other more often: two of them

@@ -6,11 +6,11 @@ makes one more of its batches stay than needs to.
 """
 
 from barnabas.storage.compaction.task import ActiveProducer, CleaningTask, SegmentToClean
+from barnabas.storage.indexes.transaction_index import AbortedTransaction
 from barnabas.storage.log import Log
 from barnabas.storage.log_cleaner.config import CleanerConfig
 from barnabas.storage.log_cleaner.selection import LogToClean
 from barnabas.storage.segment import LOG_SUFFIX, LogSegment
-from barnabas.storage.transaction_index import AbortedTransaction
 
 
 def make_task(

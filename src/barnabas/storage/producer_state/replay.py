@@ -5,11 +5,11 @@ at the log's end, reads nothing.
 """
 
 from barnabas.storage.batch_scan import BatchHead, read_heads
+from barnabas.storage.indexes.transaction_index import AbortedTransaction
 from barnabas.storage.offset_metadata import LogOffsetMetadata
 from barnabas.storage.producer_state.states import EndTransactionMarker, ProducerStates, parse_marker
 from barnabas.storage.segment import LogSegment
 from barnabas.storage.segments import Segments
-from barnabas.storage.transaction_index import AbortedTransaction
 
 
 def apply_head(

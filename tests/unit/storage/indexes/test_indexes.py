@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.sim.disk import MemoryDisk
-from barnabas.storage.offset_index import OffsetIndex
-from barnabas.storage.time_index import TimeIndex
-from barnabas.storage.transaction_index import AbortedTransaction, TransactionIndex
+from barnabas.storage.indexes.offset_index import OffsetIndex
+from barnabas.storage.indexes.time_index import TimeIndex
+from barnabas.storage.indexes.transaction_index import AbortedTransaction, TransactionIndex
 
 BASE = 10**10
 ascending = st.lists(st.integers(0, 2**31 - 1), unique=True, max_size=40).map(sorted)
