@@ -16,6 +16,7 @@ from barnabas.coordinator.transactions.shard import TransactionShard
 from barnabas.metadata import formatting, quorum_state
 from barnabas.metadata.controller import PRODUCER_ID_BLOCK, Controller
 from barnabas.metadata.metadata_log import MetadataLog
+from barnabas.server.coordinators import Coordinators
 from barnabas.sim.disk import MemoryFile
 from barnabas.storage import leader_epochs, partition_metadata
 from barnabas.storage.checkpoints import checkpoint_file, directory_checkpoints
@@ -193,6 +194,10 @@ def lost_transactions_are_left_alone() -> Patches:
     yield TransactionShard, "_follow_logs", nothing
 
 
+def stops_forget_that_lost_transactions_were_not_looked_for() -> Patches:
+    yield Coordinators, "note_unchecked", nothing
+
+
 def gaps_of_compacted_logs_are_served() -> Patches:
     yield directory_loading.DirectoryLoading, "_gapless_from", lambda *_: None
 
@@ -219,6 +224,7 @@ RULES: dict[str, Callable[[], Patches]] = {
         cleaned_segments_are_not_synced,
         decided_transactions_are_not_finished_after_a_crash,
         lost_transactions_are_left_alone,
+        stops_forget_that_lost_transactions_were_not_looked_for,
         gaps_of_compacted_logs_are_served,
     )
 }

@@ -9,6 +9,7 @@ from tests.power_loss.history import expect
 from tests.power_loss.machine import ROOT
 
 _ROOT_FILES = {
+    ".barnabas-unchecked-transactions",
     ".lock",
     "meta.properties",
     "recovery-point-offset-checkpoint",

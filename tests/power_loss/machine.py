@@ -329,6 +329,11 @@ class SimulatedBroker(Broker):
         self.settle()
         return self._shut_down()
 
+    def stop_at_once(self) -> bool:
+        """The same before the loop has made its first turn."""
+        self.loop.begin_stopping()
+        return self._shut_down()
+
 
 class Machine:
     """Disk, clock and entropy of one machine, and the moment at which its power goes.

@@ -172,6 +172,8 @@ class World:
         found = self.checker.check_recovered()
         if not self.random.randrange(4):
             self._start_again(found)
+        elif not self.random.randrange(4):
+            self._stop_again()
         self.broker.settle()
         self.machine.preempt = self._preempted
         self.checker.check_settled()
@@ -189,6 +191,15 @@ class World:
         expect(
             not differing, f"recovered again, {differing} differ: {found.get(first)}, then {again.get(first)}"
         )
+
+    def _stop_again(self) -> None:
+        """Stop it at once and start anew: what this start had to do is done by the next one."""
+        self.tell("stopped at once and started again")
+        expect(self.broker.stop_at_once(), "the stop was not clean")
+        self.checker.before_start()
+        broker = self.machine.broker = SimulatedBroker(self.settings, self.machine)
+        broker.start()
+        self.checker.check_recovered()
 
     def _stop(self) -> None:
         self.tell("stop")

@@ -26,10 +26,7 @@ from barnabas.handlers.routes import ROUTES
 from barnabas.handlers.services import Services
 from barnabas.metadata.config_definitions import ConfigError
 from barnabas.metadata.controller import Controller, NodeIdentity
-from barnabas.metadata.formatting import (
-    LogDirs,
-    read_bootstrap_checkpoint,
-)
+from barnabas.metadata.formatting import LogDirs, read_bootstrap_checkpoint
 from barnabas.metadata.image import ConfigResourceType, Endpoint, MetadataDelta, MetadataImage
 from barnabas.metadata.metadata_log import MetadataLog
 from barnabas.metadata.records import MetadataError
@@ -309,6 +306,8 @@ class Broker:
             wheel=self._wheel,
             cold_reads=self._cold_reads,
             was_clean=self._logs.was_clean,
+            disk=self._disk,
+            metadata_dir=formatted.metadata_dir,
         )
         self._dispatcher.services = Services(
             cluster_id=formatted.cluster_id,
@@ -407,8 +406,7 @@ class Broker:
     # What the parts ask of each other -------------------------------------------------------------
 
     def _log_config(self, topic: str) -> LogConfig:
-        overrides = self._controller.image.config(ConfigResourceType.TOPIC, topic)
-        return self._log_configs.of(overrides)
+        return self._log_configs.of(self._controller.image.config(ConfigResourceType.TOPIC, topic))
 
     def _metadata_changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
         self._replicas.apply_delta(delta, image)
@@ -484,7 +482,9 @@ class Broker:
             # First, since the controller's last word is that this broker went in good order.
             self._logs.flush()
             self._controller.stop()
-        except ApiError as error:
+            if self.coordinators is not None:
+                self.coordinators.note_unchecked()
+        except (ApiError, OSError) as error:
             _log.error("the metadata log could not be closed: %s", error)
             self._logs.release()
             return False

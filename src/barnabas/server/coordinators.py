@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from barnabas.base.clock import Clock
 from barnabas.base.cold_reads import ColdReads
+from barnabas.base.disk import Disk
 from barnabas.base.entropy import Entropy
 from barnabas.base.hints import TYPE_CHECKING
 from barnabas.metadata.controller import Controller
@@ -34,6 +35,7 @@ class Coordinators:
         current_settings: the settings as they are now, dynamic ones included.
         services: where handlers find the coordinators, which makes them; asked late.
         was_clean: the last stop was.
+        metadata_dir: where it is noted what the next start has to look at.
 
     Attributes:
         groups, transactions: None until somebody asks.
@@ -53,8 +55,12 @@ class Coordinators:
         wheel: TimerWheel,
         cold_reads: ColdReads | None,
         was_clean: bool,
+        disk: Disk,
+        metadata_dir: str,
     ) -> None:
         self._was_clean = was_clean
+        self._disk = disk
+        self._metadata_dir = metadata_dir
         self._settings = settings
         self._current_settings = current_settings
         self._services = services
@@ -88,7 +94,9 @@ class Coordinators:
     def make_transactions(self) -> TransactionCoordinator:
         """Make the transaction coordinator; once."""
         from barnabas.server.transactions import make_transaction_coordinator  # noqa: PLC0415
+        from barnabas.server.unchecked_transactions import is_noted  # noqa: PLC0415
 
+        self._was_clean = self._was_clean and not is_noted(self._disk, self._metadata_dir)
         services = self._services()
         self.transactions = make_transaction_coordinator(
             self._settings,
@@ -138,3 +146,19 @@ class Coordinators:
             self.transactions.stop()
         if self.groups is not None:
             self.groups.stop()
+
+    def note_unchecked(self) -> None:
+        """Have the next start look for lost transactions if this one did not; before a stop counts as clean.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        if TRANSACTION_TOPIC not in self._controller.image.topics:
+            return
+        from barnabas.server.unchecked_transactions import note  # noqa: PLC0415
+
+        if self.transactions is not None:
+            unchecked = not self.transactions.has_followed_logs
+            note(self._disk, self._metadata_dir, unchecked=unchecked)
+        elif not self._was_clean:
+            note(self._disk, self._metadata_dir, unchecked=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from barnabas.coordinator.transactions.state import TransactionState
+from barnabas.replica.partition_state import PartitionState
 from tests.transaction_setup import FIRST_PRODUCER_ID, OFFSETS, P0, P1, Transactions, producer
 
 
@@ -58,6 +59,30 @@ def test_an_epoch_that_a_log_has_seen_is_not_given_again() -> None:
     before = world.broker.partition(0).log.log_end_offset
     world.produce(again)
     assert world.broker.partition(0).log.log_end_offset == before + 1
+
+
+def test_an_epoch_that_a_log_has_seen_is_not_given_again_after_a_clean_stop_either() -> None:
+    world = Transactions()
+    who = world.begun(P0)
+    for _ in range(3):
+        world.add(who, [P0])
+        world.produce(who)
+        who = world.end(who).reply
+    world.lose_power(keep=1)
+    world.crash_and_restart()  # cleanly: nobody looks at the logs
+    assert world.init().reply.producer_epoch > 3
+
+
+def test_nothing_is_aborted_while_some_ids_are_out_of_reach() -> None:
+    world = Transactions()
+    who = world.begun(P0)
+    world.produce(who)
+    world.coordinator.stop()
+    number = world.coordinator.partition_of("t")
+    world.broker.partition(number, "__transaction_state").become(PartitionState.OFFLINE)
+    world.restart(was_clean=False)
+    assert world.markers() == []
+    assert not world.coordinator.has_followed_logs
 
 
 @pytest.mark.parametrize("was_clean", [True, False])

@@ -79,9 +79,13 @@ class HostedShard(Generic[ShardT]):
         return (
             partition is self.partition
             and partition.leader_epoch == self.leader_epoch
-            and partition.is_leader
-            and partition.state is PartitionState.ONLINE
+            and self.can_host(partition)
         )
+
+    @staticmethod
+    def can_host(partition: Partition) -> bool:
+        """Whether a partition's coordinator is here."""
+        return partition.is_leader and partition.state is PartitionState.ONLINE
 
     def when_committed(self, follows: Committed) -> None:
         """Call `follows` when everything appended so far is committed: at once, most of the time."""

@@ -218,9 +218,19 @@ class CoordinatorRuntime(Generic[ShardT]):
         return any(hosted.state in unready for hosted in self._hosted.values())
 
     @property
-    def has_failed(self) -> bool:
-        """Whether some shard could not be loaded."""
-        return any(hosted.state is ShardState.FAILED for hosted in self._hosted.values())
+    def has_all(self) -> bool:
+        """Whether every key is known that there is: all partitions with records are led here, and loaded."""
+        for number in range(self._partition_count):
+            partition = self._replicas.partitions.by_name.get((self.config.topic, number))
+            if partition is None or not HostedShard.can_host(partition):
+                return False
+            log = partition.log
+            hosted = self._hosted.get(number)
+            if log.log_end_offset > log.log_start_offset and (
+                hosted is None or hosted.state is not ShardState.ACTIVE
+            ):
+                return False
+        return True
 
     # Operations
 

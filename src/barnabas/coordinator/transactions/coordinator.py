@@ -85,6 +85,8 @@ class TransactionCoordinator:
     ) -> None:
         self._config = config
         self._was_clean = was_clean
+        self._unended_count = 0  # lost transactions whose marker could not be written yet
+        self._has_looked_for_lost = was_clean
         self._clock = clock
         self._wheel = wheel
         self._topic = InternalTopic(topic, controller)
@@ -291,6 +293,11 @@ class TransactionCoordinator:
         """Return gauges and counts of the runtime."""
         return self._runtime.statistics()
 
+    @property
+    def has_followed_logs(self) -> bool:
+        """Whether nothing hangs in logs any more that a start after a power failure has to abort."""
+        return self._has_looked_for_lost and not self._unended_count
+
     # What the broker tells
 
     def load_all(self) -> None:
@@ -355,14 +362,15 @@ class TransactionCoordinator:
     def _abort_unknown(self) -> None:
         """Once all ids are known, end the transactions of producers that belong to none."""
         self._runtime.on_loaded = None
-        if self._runtime.is_stopped or self._runtime.has_failed:
-            return  # perhaps they belong to ids that could not be loaded
+        if self._runtime.is_stopped or not self._runtime.has_all:
+            return  # perhaps they belong to ids that could not be loaded; another start looks again
         known: set[int] = set()
         for metadata in self.transactions():
             known.update((metadata.producer_id, metadata.previous_producer_id, metadata.next_producer_id))
         for found in list(producers_in_logs(self._replicas, None)):
             if found.is_open and found.producer_id not in known:
                 self._abort_lost(0, found)
+        self._has_looked_for_lost = True
 
     def _abort_lost(self, partition: int, found: ProducerInLog) -> None:
         """Append the marker of a transaction that is lost.
@@ -384,9 +392,12 @@ class TransactionCoordinator:
         )  # fmt: skip
 
         def written(left: frozenset[TopicPartition]) -> None:
-            if left and not self._runtime.is_stopped:
+            if not left:
+                self._unended_count -= 1
+            elif not self._runtime.is_stopped:
                 self._retry(lambda: self._markers.write_until_none_is_left(end, left, written))
 
+        self._unended_count += 1
         self._markers.write_until_none_is_left(end, [found.partition], written)
 
     def _retry(self, call: Callable[[], None]) -> None:

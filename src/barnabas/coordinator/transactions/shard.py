@@ -266,22 +266,23 @@ class TransactionShard:
             "what transaction %r of producer %d came to is lost; epoch %d is the newest in logs",
             transactional_id, metadata.producer_id, newest_epoch,
         )  # fmt: skip
-        # In memory only: the next record of the id says so, and until then another start finds the same.
         self.transactions[transactional_id] = replace(
             metadata,
             producer_epoch=min(newest_epoch + 1, PRODUCER_EPOCH_MAX),
             last_producer_epoch=NO_PRODUCER_EPOCH,
         )
-        if metadata.state is TransactionState.ONGOING:
-            self._context.run(
-                transactional_id, lambda now_ms: self._end_lost(transactional_id, now_ms), lambda: None
-            )
+        self._context.run(
+            transactional_id, lambda now_ms: self._write_lost(transactional_id, now_ms), lambda: None
+        )
 
-    def _end_lost(self, transactional_id: str, now_ms: int) -> Outcome[None]:
+    def _write_lost(self, transactional_id: str, now_ms: int) -> Outcome[None]:
+        """Write the newer epoch, since no start behind a clean stop looks for it; abort what is open."""
         metadata = self.transactions.get(transactional_id)
-        if metadata is None or metadata.state is not TransactionState.ONGOING:
+        if metadata is None:
             return Outcome()
-        return self._fence(metadata, now_ms, None)
+        if metadata.state is TransactionState.ONGOING:
+            return self._fence(metadata, now_ms, None)
+        return Outcome(records=[self._propose(metadata)])
 
     # Deadlines
 
