@@ -8,6 +8,7 @@ was rejected: it needs a daemon, and the jars are what the tools and the Java cl
 
 import contextlib
 import fcntl
+import functools
 import hashlib
 import importlib.metadata
 import os
@@ -70,6 +71,7 @@ def _locked(name: str) -> Iterator[None]:
         yield
 
 
+@functools.cache
 def java_command() -> str:
     """Return the path of a java of at least JAVA_MAJOR_MIN.
 
@@ -90,6 +92,7 @@ def java_command() -> str:
     return java
 
 
+@functools.cache
 def java_version(java: str) -> str:
     """Return what `java -version` prints."""
     return subprocess.run([java, "-version"], capture_output=True, text=True, check=True, timeout=60).stderr

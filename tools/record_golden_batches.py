@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 def main() -> None:
     from tests import toolchain
-    from tests.oracle.kafka import java
+    from tests.oracle.jvm import java
 
     classes = toolchain.compiled_java(ROOT / "tests" / "interop" / "batch_oracle")
     folder = ROOT / "tests" / "golden" / "batches"

@@ -21,7 +21,8 @@ sys.path.insert(0, str(ROOT))
 from barnabas.protocol import messages  # noqa: E402
 from barnabas.protocol.frames import decode_response_header, encode_request_header  # noqa: E402
 from barnabas.protocol.record_batch_builder import BatchBuilder  # noqa: E402
-from tests.oracle.kafka import TOPICS, KafkaBroker, run_tool, running  # noqa: E402
+from tests.oracle.kafka import KafkaBroker, running  # noqa: E402
+from tests.oracle.kafka_tools import TOPICS, run_tool  # noqa: E402
 
 TOPIC = "golden"
 CONFIGS = {

@@ -13,7 +13,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from tests import toolchain, under_test
 from tests.broker import BarnabasBroker
 from tests.crash.stream import Stream, check, read_partition
-from tests.oracle.kafka import KafkaBroker, dump_log
+from tests.oracle.kafka import KafkaBroker
+from tests.oracle.kafka_tools import dump_log
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(1800)]
 

@@ -15,7 +15,7 @@ from tests.interop.client_confluent import ConfluentClient
 from tests.interop.client_java import JavaClient
 from tests.interop.client_kafka_python import KafkaPythonClient
 from tests.interop.records import FIRST_TIMESTAMP_MS, PARTITIONS, make_records
-from tests.oracle.kafka import run_tool
+from tests.oracle.kafka_tools import run_tool
 
 TOPIC = "clients"
 RECORDS = 12

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests import toolchain
 from tests.interop.client import ProduceSettings
 from tests.interop.client_process import ProcessClient
-from tests.oracle.kafka import java
+from tests.oracle.jvm import java
 
 
 class JavaClient(ProcessClient):

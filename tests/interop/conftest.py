@@ -19,6 +19,7 @@ from tests.interop.client_java import JavaClient
 from tests.interop.client_kafka_python import KafkaPythonClient
 from tests.interop.client_node import ConfluentJsClient
 from tests.interop.records import PARTITIONS
+from tests.oracle.kafka_tools import KafkaTools, shared_tools
 
 LEADERS_TIMEOUT_S = 30
 LEADERS_ASKED_S = 3
@@ -39,6 +40,15 @@ _CLIENTS: dict[str, Callable[[], Client]] = {
 def bootstrap(request: pytest.FixtureRequest) -> str:
     """Where the broker under test listens."""
     return str(request.getfixturevalue(under_test.chosen()).bootstrap)
+
+
+@pytest.fixture(scope="session")
+def tools() -> KafkaTools:
+    """Apache Kafka's command line tools, in one JVM."""
+    try:
+        return shared_tools()
+    except toolchain.ToolchainMissingError as missing:
+        toolchain.unavailable(str(missing))
 
 
 @pytest.fixture(scope="session")

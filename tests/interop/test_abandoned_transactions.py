@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from tests import toolchain
 from tests.broker import BarnabasBroker
-from tests.oracle.kafka import java
+from tests.oracle.jvm import java
 
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("transactions")]
 

@@ -12,7 +12,7 @@ from barnabas.protocol.record_batch import BatchHeader, TimestampType, parse_hea
 from barnabas.protocol.records import Record
 from tests import toolchain
 from tests.batch_records import BASE_TIMESTAMP, GOLDEN, build, golden_records, random_records
-from tests.oracle.kafka import java
+from tests.oracle.jvm import java
 
 pytestmark = [pytest.mark.interop, pytest.mark.java]
 

@@ -21,7 +21,7 @@ from tests.golden.compaction_comparison import (
     make_case,
     save,
 )
-from tests.oracle.kafka import java
+from tests.oracle.jvm import java
 
 pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.slow, pytest.mark.timeout(400)]
 

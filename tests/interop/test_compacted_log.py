@@ -10,8 +10,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.broker import BarnabasBroker
-from tests.interop.kafka_tools import KafkaTools
-from tests.oracle.kafka import dump_log
+from tests.oracle.kafka_tools import KafkaTools, dump_log
 from tests.toolchain import ToolchainMissingError
 
 pytestmark = [pytest.mark.interop, pytest.mark.java]
@@ -50,19 +49,14 @@ def compacted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BarnabasBrok
         yield broker
 
 
-def test_the_console_consumer_reads_across_the_gaps_to_the_end(compacted: BarnabasBroker) -> None:
-    try:
-        tools = KafkaTools()
-    except ToolchainMissingError as missing:
-        pytest.skip(str(missing))
-    try:
-        said = tools.run(
-            ".consumer.ConsoleConsumer", "--bootstrap-server", compacted.bootstrap, "--topic", "table",
-            "--from-beginning", "--timeout-ms", "5000", "--formatter-property", "print.key=true",
-            "--formatter-property", "key.separator=:",
-        )  # fmt: skip
-    finally:
-        tools.close()
+def test_the_console_consumer_reads_across_the_gaps_to_the_end(
+    compacted: BarnabasBroker, tools: KafkaTools
+) -> None:
+    said = tools.run(
+        ".consumer.ConsoleConsumer", "--bootstrap-server", compacted.bootstrap, "--topic", "table",
+        "--from-beginning", "--timeout-ms", "5000", "--formatter-property", "print.key=true",
+        "--formatter-property", "key.separator=:",
+    )  # fmt: skip
     lines = said.out.split()
     newest = dict(line.split(":") for line in lines)
     assert newest == {f"k{key}": f"{RECORDS - KEYS + key:06d}" for key in range(KEYS)}

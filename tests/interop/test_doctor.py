@@ -15,7 +15,8 @@ from barnabas.protocol.record_batch import iter_batches, parse_records
 from tests.broker import BarnabasBroker
 from tests.interop.test_takeover import JUDGED, PARTITIONS, TOPIC, Writer, wait_for_leaders
 from tests.net.wire import Wire
-from tests.oracle.kafka import dump_log, running
+from tests.oracle.kafka import running
+from tests.oracle.kafka_tools import dump_log
 
 pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(600)]
 

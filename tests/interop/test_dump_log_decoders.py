@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 
 from tests.broker import BarnabasBroker
 from tests.net.wire import Wire
-from tests.oracle.kafka import dump_log
+from tests.oracle.kafka_tools import dump_log
 
 pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(300)]
 

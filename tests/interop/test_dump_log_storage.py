@@ -8,7 +8,7 @@ import pytest
 from barnabas.base.disk import OsDisk
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.producer_state.states import AppendOrigin
-from tests.oracle.kafka import dump_log
+from tests.oracle.kafka_tools import dump_log
 from tests.storage_setup import FIRST_TIMESTAMP, LogHarness, batch, marker
 
 pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(300)]

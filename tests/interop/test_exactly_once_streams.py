@@ -13,7 +13,8 @@ from tests.broker import BarnabasBroker
 from tests.interop.groups.member import INTEROP
 from tests.interop.test_stream_processing import PARTITIONS, Processor, lines_of, produce, words_in
 from tests.interop.test_transactions import Topic
-from tests.oracle.kafka import SIMPLE_LOGGER, KafkaBroker
+from tests.oracle.jvm import SIMPLE_LOGGER
+from tests.oracle.kafka import KafkaBroker
 from tests.under_test import make_broker
 
 pytestmark = [

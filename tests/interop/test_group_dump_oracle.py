@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.interop.group_situations.play import play, running_barnabas
-from tests.oracle.kafka import dump_log
+from tests.oracle.kafka_tools import dump_log
 
 pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.slow, pytest.mark.timeout(200)]
 

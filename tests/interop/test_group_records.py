@@ -17,7 +17,8 @@ from barnabas.coordinator.runtime.partition_for import partition_for
 from barnabas.protocol import messages as m
 from tests.broker import BarnabasBroker
 from tests.net.wire import Wire
-from tests.oracle.kafka import KafkaBroker, dump_log
+from tests.oracle.kafka import KafkaBroker
+from tests.oracle.kafka_tools import dump_log
 
 pytestmark = [pytest.mark.interop, pytest.mark.java]
 

@@ -4,17 +4,15 @@ kafka-consumer-groups describes all groups on each side; what it prints has to b
 """
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests import toolchain
 from tests.broker import BarnabasBroker
-from tests.interop.kafka_tools import KafkaTools
-from tests.oracle.kafka import KafkaBroker, dump_log, running
+from tests.oracle.kafka import KafkaBroker, running
+from tests.oracle.kafka_tools import KafkaTools, dump_log
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.java, pytest.mark.timeout(300)]
 
@@ -24,16 +22,6 @@ RECORDS = 20
 DEADLINE_S = 60
 
 Broker = BarnabasBroker | KafkaBroker
-
-
-@pytest.fixture(scope="module")
-def tools() -> Iterator[KafkaTools]:
-    try:
-        made = KafkaTools()
-    except toolchain.ToolchainMissingError as missing:
-        toolchain.unavailable(str(missing))
-    yield made
-    made.close()
 
 
 def make_topics(broker: Broker) -> None:

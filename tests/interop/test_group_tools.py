@@ -14,10 +14,11 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests import toolchain, under_test
+from tests import under_test
 from tests.broker import BarnabasBroker
-from tests.interop.kafka_tools import KafkaTools, Said
-from tests.oracle.kafka import KafkaBroker, java
+from tests.oracle.jvm import java
+from tests.oracle.kafka import KafkaBroker
+from tests.oracle.kafka_tools import KafkaTools, Said
 
 pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(180)]
 
@@ -41,20 +42,15 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 
 @pytest.fixture(scope="module")
-def tool(broker: Broker) -> Iterator[Tool]:
+def tool(broker: Broker, tools: KafkaTools) -> Tool:
     """Run a tool that is expected to end with `status`."""
-    try:
-        tools = KafkaTools()
-    except toolchain.ToolchainMissingError as missing:
-        toolchain.unavailable(str(missing))
 
     def run(name: str, *arguments: str, status: int = 0) -> Said:
         said = tools.run(name, "--bootstrap-server", broker.bootstrap, *arguments)
         assert said.status == status, said
         return said
 
-    yield run
-    tools.close()
+    return run
 
 
 @pytest.fixture(scope="module")

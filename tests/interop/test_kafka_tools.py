@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests import toolchain, under_test
+from tests import under_test
 from tests.broker import BarnabasBroker
-from tests.interop.kafka_tools import KafkaTools, Said
-from tests.oracle.kafka import KafkaBroker, run_tool
+from tests.oracle.kafka import KafkaBroker
+from tests.oracle.kafka_tools import KafkaTools, Said, run_tool
 
 pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(120)]
 
@@ -27,16 +27,6 @@ Tool = Callable[..., Said]
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BarnabasBroker | KafkaBroker]:
     with under_test.make_broker(tmp_path_factory.mktemp("tools"), overrides={"node.id": "1"}) as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def tools() -> Iterator[KafkaTools]:
-    try:
-        made = KafkaTools()
-    except toolchain.ToolchainMissingError as missing:
-        toolchain.unavailable(str(missing))
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,10 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests import toolchain, under_test
+from tests import under_test
 from tests.broker import BarnabasBroker
-from tests.interop.kafka_tools import KafkaTools
 from tests.oracle.kafka import KafkaBroker
+from tests.oracle.kafka_tools import KafkaTools
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(180)]
 
@@ -64,12 +64,8 @@ def consumed(bootstrap: str, partition: int, count: int) -> list[bytes]:
 
 @pytest.mark.java
 def test_kafkas_tools_move_a_partition_within_a_quota(
-    broker: BarnabasBroker | KafkaBroker, tmp_path: Path
+    broker: BarnabasBroker | KafkaBroker, tools: KafkaTools, tmp_path: Path
 ) -> None:
-    try:
-        tools = KafkaTools()
-    except toolchain.ToolchainMissingError as missing:
-        toolchain.unavailable(str(missing))
     create(broker, 1)
     producer = Producer({"bootstrap.servers": broker.bootstrap})
     for number in range(RECORDS):
@@ -117,7 +113,6 @@ def test_kafkas_tools_move_a_partition_within_a_quota(
     assert [is_future for is_future, _ in told[target]] == [False]
     found = consumed(broker.bootstrap, 0, RECORDS + 1)
     assert [value[:6] for value in found] == [b"%06d" % number for number in range(RECORDS + 1)]
-    tools.close()
 
 
 def test_f43_clients_go_on_with_the_other_directory(tmp_path: Path) -> None:

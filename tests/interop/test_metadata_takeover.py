@@ -14,11 +14,10 @@ from barnabas.metadata.formatting import open_log_dirs
 from barnabas.metadata.image import ConfigResourceType, Endpoint
 from barnabas.metadata.metadata_log import MetadataLog, MetadataLogConfig
 from barnabas.storage.log_directory import LogDirectory
-from tests.oracle.kafka import KafkaBroker, dump_log, run_tool
+from tests.oracle.kafka import KafkaBroker
+from tests.oracle.kafka_tools import TOPICS, dump_log, shared_tools
 
 pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(900)]
-
-TOPICS = "org.apache.kafka.tools.TopicCommand"
 
 
 def start(directory: Path, port: int) -> Controller:
@@ -82,12 +81,12 @@ def test_apache_kafka_takes_our_metadata_over_and_gives_it_back(tmp_path: Path) 
     kafka.start()
     try:
         asked = ("--bootstrap-server", kafka.bootstrap)
-        said = run_tool(TOPICS, *asked, "--describe").stdout
+        said = shared_tools().run(TOPICS, *asked, "--describe").out
         assert f"TopicId: {uuid_text(topic_ids['ours'])}\tPartitionCount: 3" in said
         assert "retention.ms=1234567" in said
         assert "gone" not in said
-        made = run_tool(TOPICS, *asked, "--create", "--topic", "theirs", "--partitions", "2")
-        assert made.returncode == 0, made.stderr
+        made = shared_tools().run(TOPICS, *asked, "--create", "--topic", "theirs", "--partitions", "2")
+        assert made.status == 0, made.err
     finally:
         kafka.stop()
 

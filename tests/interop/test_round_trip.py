@@ -27,7 +27,8 @@ from tests.interop.round_trip.producers import (
 )
 from tests.interop.test_group_takeover import commit, consume
 from tests.interop.test_transaction_takeover import Broker, find
-from tests.oracle.kafka import KafkaBroker, dump_log
+from tests.oracle.kafka import KafkaBroker
+from tests.oracle.kafka_tools import dump_log
 
 pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(3600)]
 

@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from tests import toolchain
 from tests.interop.groups.member import INTEROP
-from tests.oracle.kafka import SIMPLE_LOGGER
+from tests.oracle.jvm import SIMPLE_LOGGER
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
 

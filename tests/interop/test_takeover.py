@@ -16,7 +16,8 @@ from barnabas.protocol.record_batch import iter_batches, parse_header, parse_rec
 from barnabas.protocol.record_batch_builder import BatchBuilder
 from tests.broker import BarnabasBroker
 from tests.net.wire import Wire
-from tests.oracle.kafka import KafkaBroker, dump_log, running
+from tests.oracle.kafka import KafkaBroker, running
+from tests.oracle.kafka_tools import dump_log
 
 pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(900)]
 

@@ -23,7 +23,8 @@ from tests.crash.stream import Stream, check, read_partition
 from tests.interop.round_trip import cluster_state
 from tests.interop.test_transaction_takeover import Broker
 from tests.net.wire import Wire
-from tests.oracle.kafka import KafkaBroker, dump_log
+from tests.oracle.kafka import KafkaBroker
+from tests.oracle.kafka_tools import dump_log
 
 pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.slow, pytest.mark.timeout(1200)]
 

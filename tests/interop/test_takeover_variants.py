@@ -26,7 +26,8 @@ from tests.interop.round_trip import cluster_state
 from tests.interop.round_trip.contents import COMMITTED, read_all
 from tests.interop.round_trip.producers import Expected, Sequenced
 from tests.net.wire import Wire
-from tests.oracle.kafka import STORAGE, KafkaBroker, dump_log, run_tool
+from tests.oracle.kafka import KafkaBroker
+from tests.oracle.kafka_tools import STORAGE, dump_log, shared_tools
 
 pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -91,8 +92,8 @@ class Pair:
                 if not line.startswith("controller.quorum.bootstrap")
             ]
             properties.write_text("\n".join(lines) + "\n")
-        done = run_tool(STORAGE, "format", "-t", CLUSTER_ID, "-c", str(properties), *arguments)
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = shared_tools().run(STORAGE, "format", "-t", CLUSTER_ID, "-c", str(properties), *arguments)
+        assert done.status == 0, done.out + done.err
 
     def check(self, broker: BarnabasBroker | KafkaBroker) -> None:
         found = read_all(broker.bootstrap, {"sequenced": 3}, COMMITTED)

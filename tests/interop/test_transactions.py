@@ -19,7 +19,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests import toolchain
 from tests.broker import BarnabasBroker
-from tests.oracle.kafka import KafkaBroker, java
+from tests.oracle.jvm import java
+from tests.oracle.kafka import KafkaBroker
 from tests.under_test import make_broker
 
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("transactions"), pytest.mark.timeout(1800)]

@@ -14,7 +14,7 @@ from barnabas.protocol import messages as m
 from tests import toolchain
 from tests.broker import BarnabasBroker
 from tests.interop.first_slice.asker import Asker
-from tests.oracle.kafka import java
+from tests.oracle.jvm import java
 from tests.unit.replica.broker_setup import batch
 
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("transactions")]

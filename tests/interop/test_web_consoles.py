@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests import toolchain
 from tests.broker import BarnabasBroker
-from tests.interop.kafka_tools import KafkaTools
 from tests.oracle.kafka import KafkaBroker, running
+from tests.oracle.kafka_tools import KafkaTools
 
 pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(180)]
 
@@ -33,16 +32,6 @@ def kafka_apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroke
     """An Apache Kafka of which this module knows every topic."""
     with running(tmp_path_factory.mktemp("consoles-kafka")) as broker:
         yield broker
-
-
-@pytest.fixture(scope="module")
-def tools() -> Iterator[KafkaTools]:
-    try:
-        made = KafkaTools()
-    except toolchain.ToolchainMissingError as missing:
-        toolchain.unavailable(str(missing))
-    yield made
-    made.close()
 
 
 def static_configs(broker: KafkaBroker) -> dict[str, str]:

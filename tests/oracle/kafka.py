@@ -7,7 +7,6 @@ session fixture `kafka` and only make their own when they must restart it.
 
 import contextlib
 import os
-import re
 import signal
 import socket
 import struct
@@ -19,37 +18,12 @@ from types import TracebackType
 from typing import IO
 
 from tests import toolchain
+from tests.oracle.jvm import SIMPLE_LOGGER, java
+from tests.oracle.kafka_tools import STORAGE, shared_tools
 
 START_TIMEOUT_S = 90
 STOP_TIMEOUT_S = 30
-TOOL_TIMEOUT_S = 120
 LOG_TAIL_CHARS = 6000
-
-DUMP_LOG = "org.apache.kafka.tools.DumpLogSegments"
-TOPICS = "org.apache.kafka.tools.TopicCommand"
-GET_OFFSETS = "org.apache.kafka.tools.GetOffsetShell"
-BROKER_API_VERSIONS = "org.apache.kafka.tools.BrokerApiVersionsCommand"
-STORAGE = "kafka.tools.StorageTool"
-
-COMPLAINTS = (
-    "Exception",
-    "isvalid: false",
-    "isValid: false",
-    "invalid bytes at the end of",
-    "Non-consecutive offsets in",
-    "Mismatches in",
-    "not found in",
-    "out of order timestamp",
-    "timestamp mismatch",
-    "Error at",
-    "Ignoring unknown file",
-)
-"""What kafka-dump-log prints when a file is wrong; it exits with 0 all the same."""
-
-_FALSE_GAP = re.compile(r"^Non-consecutive offsets in .*\n  -1 is followed by \d+\n(?!  )", re.MULTILINE)
-"""What it says of any sound uncompressed segment that does not begin at offset 0."""
-
-SIMPLE_LOGGER = "-Dorg.slf4j.simpleLogger"
 
 
 def free_ports(count: int) -> list[int]:
@@ -59,64 +33,6 @@ def free_ports(count: int) -> list[int]:
         for sock in sockets:
             sock.bind(("127.0.0.1", 0))
         return [sock.getsockname()[1] for sock in sockets]
-
-
-def java(main_class: str, *arguments: str, classes: Path | None = None, archive: str = "tool") -> list[str]:
-    """Return the command line of a Java program on Apache Kafka's class path.
-
-    Args:
-        classes: a folder of compiled classes to add.
-        archive: name of the shared class archive.
-    """
-    classpath = toolchain.kafka_classpath() + (f":{classes}" if classes else "")
-    # An archive refuses a class path with folders in it.
-    archive_flags = [] if classes else toolchain.shared_archive_flags(archive)
-    return [
-        toolchain.java_command(),
-        "-Xmx512m",
-        *toolchain.JVM_FLAGS,
-        *archive_flags,
-        f"{SIMPLE_LOGGER}.defaultLogLevel=warn",
-        "-cp",
-        classpath,
-        main_class,
-        *arguments,
-    ]
-
-
-def run_tool(
-    main_class: str, *arguments: str, stdin: str | None = None, timeout_s: float = TOOL_TIMEOUT_S
-) -> subprocess.CompletedProcess[str]:
-    """Run one of Apache Kafka's command line tools by its class name and return what it said."""
-    done = subprocess.run(
-        java(main_class, *arguments),
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=timeout_s,
-    )
-    toolchain.publish_archives()
-    return done
-
-
-def dump_log(*files: Path, deep: bool = True, index_sanity: bool = False, extra: tuple[str, ...] = ()) -> str:
-    """Let kafka-dump-log judge segments, indexes, snapshots; return its output.
-
-    Raises:
-        AssertionError: it exited with an error, or found a mismatch, a wrong CRC or trailing bytes.
-    """
-    arguments = ["--files", ",".join(map(str, files)), *extra]
-    if deep:
-        arguments.append("--deep-iteration")
-    if index_sanity:
-        arguments.append("--index-sanity-check")
-    done = run_tool(DUMP_LOG, *arguments)
-    said = _FALSE_GAP.sub("", done.stdout + done.stderr)
-    bad = [line for line in said.splitlines() if any(word in line for word in COMPLAINTS)]
-    assert not bad, "kafka-dump-log complains:\n" + "\n".join(bad) + done.stderr[-2000:] + done.stdout[-500:]
-    assert done.returncode == 0, f"kafka-dump-log failed:\n{said[-3000:]}"
-    return done.stdout
 
 
 class KafkaBroker:
@@ -198,7 +114,7 @@ class KafkaBroker:
             arguments: further ones, for example ("--feature", "kraft.version=1").
         """
         self.write_properties()
-        done = run_tool(
+        done = shared_tools().run(
             STORAGE,
             "format",
             "--standalone",
@@ -208,7 +124,7 @@ class KafkaBroker:
             str(self.properties_path),
             *arguments,
         )
-        assert done.returncode == 0, f"kafka-storage format failed:\n{done.stdout}{done.stderr}"
+        assert done.status == 0, f"kafka-storage format failed:\n{done.out}{done.err}"
 
     def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
         """Format when nobody did, start, and return once it answers clients.

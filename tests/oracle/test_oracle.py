@@ -4,19 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.oracle.kafka import KafkaBroker, dump_log, run_tool, running
+from tests.oracle.kafka import KafkaBroker, running
+from tests.oracle.kafka_tools import TOPICS, dump_log, shared_tools
 
 pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.timeout(900)]
 
 
 def test_a_topic_made_with_its_own_tool_is_described_by_it(kafka: KafkaBroker) -> None:
-    tool = "org.apache.kafka.tools.TopicCommand"
-    made = run_tool(
-        tool, "--bootstrap-server", kafka.bootstrap, "--create", "--topic", "oracle", "--partitions", "3"
-    )
-    assert made.returncode == 0, made.stderr
-    said = run_tool(tool, "--bootstrap-server", kafka.bootstrap, "--describe", "--topic", "oracle").stdout
-    assert "PartitionCount: 3" in said
+    tools, server = shared_tools(), ("--bootstrap-server", kafka.bootstrap)
+    made = tools.run(TOPICS, *server, "--create", "--topic", "oracle", "--partitions", "3")
+    assert made.status == 0, made
+    assert "PartitionCount: 3" in tools.run(TOPICS, *server, "--describe", "--topic", "oracle").out
 
 
 def test_dump_log_refuses_a_damaged_segment_and_a_lying_index(tmp_path: Path) -> None:

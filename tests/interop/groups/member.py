@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests import toolchain
-from tests.oracle.kafka import java
+from tests.oracle.jvm import java
 
 INTEROP = Path(__file__).parents[1]
 
