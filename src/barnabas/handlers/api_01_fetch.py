@@ -35,6 +35,7 @@ from barnabas.protocol import messages
 from barnabas.protocol.fetch_codec import PLAIN_RESPONSE_VERSIONS, empty_response, plain_response
 from barnabas.replica.fetch import (
     UNKNOWN_OFFSET,
+    UNTOLD_CLIENT,
     ClientMetadata,
     FetchOutcome,
     FetchParams,
@@ -69,11 +70,11 @@ def handle(context: RequestContext, request: messages.FetchRequest) -> messages.
             sessions.close(request.session_id)
         if request.session_epoch == FINAL_EPOCH:
             fetch = _SessionlessFetch(
-                context, params, asked_partitions(request.topics, FetchPartition, with_ids=with_ids).values()
+                context, params, asked_partitions(request.topics, FetchPartition, with_ids=with_ids)
             )
         else:
             fetch = _OpeningFetch(
-                context, params, asked_partitions(request.topics, CachedPartition, with_ids=with_ids).values()
+                context, params, asked_partitions(request.topics, CachedPartition, with_ids=with_ids)
             )
     else:
         session, error = sessions.resume(request.session_id, request.session_epoch, uses_topic_ids=with_ids)
@@ -88,7 +89,7 @@ def handle(context: RequestContext, request: messages.FetchRequest) -> messages.
             fetch = _IncrementalFetch(context, params, session)
         else:
             fetch = _SessionlessFetch(
-                context, params, asked_partitions(request.topics, FetchPartition, with_ids=with_ids).values()
+                context, params, asked_partitions(request.topics, FetchPartition, with_ids=with_ids)
             )
     if request.isolation_level not in _ISOLATION_LEVELS:
         # Only here, as in Apache Kafka: the session moves on, and so does the client with its next request.
@@ -126,15 +127,11 @@ def fetch_params(context: RequestContext, request: messages.FetchRequest) -> Fet
     if version >= _FIRST_WITH_REPLICA_STATE:
         replica_id = request.replica_state.replica_id
         replica_epoch = request.replica_state.replica_epoch
-    max_bytes, min_bytes = bounded_limits(
-        request.max_bytes, request.min_bytes, context.services.settings.fetch_max_bytes
-    )
+    settings = context.services.settings
+    max_bytes, min_bytes = bounded_limits(request.max_bytes, request.min_bytes, settings.fetch_max_bytes)
     client = None
     if version >= _FIRST_WITH_RACK:
-        connection = context.connection
-        client = ClientMetadata(
-            request.rack_id, context.client_id, connection.peer_host, connection.listener_name
-        )
+        client = _client_metadata(context, request) if settings.selects_replicas else UNTOLD_CLIENT
     return FetchParams(
         request.max_wait_ms,
         min_bytes,
@@ -144,6 +141,11 @@ def fetch_params(context: RequestContext, request: messages.FetchRequest) -> Fet
         replica_epoch,
         client,
     )
+
+
+def _client_metadata(context: RequestContext, request: messages.FetchRequest) -> ClientMetadata:
+    connection = context.connection
+    return ClientMetadata(request.rack_id, context.client_id, connection.peer_host, connection.listener_name)
 
 
 class _SessionlessFetch:
@@ -181,27 +183,31 @@ class _SessionlessFetch:
         results: Sequence[FetchPartitionResult],
         session_id: int,
     ) -> None:
-        """Answer for these partitions and for those in `failed`."""
-        context = self.context
-        if not self.failed and context.api_version in PLAIN_RESPONSE_VERSIONS and context.log_entry is None:
-            if len(results) == 1 and _is_plain(results[0]):
-                self._respond_plain(partitions[0], results[0], session_id)
-                return
-            if not results:
-                context.respond_parts(
-                    empty_response(context.api_version, context.response_prefix(), session_id)
-                )
-                return
-        self._respond_message(partitions, results, session_id)
+        """Answer for these partitions and for those in `failed`.
 
-    def _respond_plain(
-        self, partition: FetchPartition, result: FetchPartitionResult, session_id: int
-    ) -> None:
-        """Answer for one partition without making the response's objects: most polls of a consumer."""
+        For one partition, or none, without making the response's objects: most polls of a consumer.
+        """
         context = self.context
+        version = context.api_version
+        if (
+            len(results) > 1
+            or self.failed
+            or version not in PLAIN_RESPONSE_VERSIONS
+            or context.log_entry is not None
+        ):
+            self._respond_message(partitions, results, session_id)
+            return
+        header = context.served.pack_header(context.correlation_id)
+        if not results:
+            context.respond_parts(empty_response(version, header, session_id))
+            return
+        partition, result = partitions[0], results[0]
+        if result.aborted_transactions or result.diverging_epoch is not None or result.leader_id >= 0:
+            self._respond_message(partitions, results, session_id)
+            return
         parts = plain_response(
-            context.api_version,
-            context.response_prefix(),
+            version,
+            header,
             session_id,
             partition.topic,
             partition.topic_id,
@@ -367,11 +373,6 @@ class _Topics:
             )
         else:
             self._topics[-1].partitions.append(data)
-
-
-def _is_plain(result: FetchPartitionResult) -> bool:
-    """Whether the answer has neither aborted transactions nor tagged fields."""
-    return not result.aborted_transactions and result.diverging_epoch is None and result.leader_id < 0
 
 
 def _partition_data(

@@ -229,7 +229,7 @@ class _Explaining:
             return
         self._tell_limits(params)
         if session is None:
-            asked = asked_partitions(request.topics, FetchPartition, with_ids=self.with_ids).values()
+            asked = asked_partitions(request.topics, FetchPartition, with_ids=self.with_ids)
             readable: Sequence[FetchPartition]
             readable, failed = sort_out(
                 asked, self.broker.image, with_ids=self.with_ids, in_order=params.is_from_follower

@@ -5,7 +5,7 @@ Apart from the handler, since a fetch session keeps such partitions and changes 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from barnabas.base.errors import ErrorCode
 from barnabas.base.hints import TYPE_CHECKING, Final, TypeVar
@@ -26,15 +26,15 @@ _UNKNOWN_PARTITION: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 def asked_partitions(
     topics: Iterable[messages.FetchRequestFetchTopic], make: type[P], *, with_ids: bool
-) -> dict[PartitionKey, P]:
+) -> Sequence[P]:
     """Return what is asked, in order; of a partition named twice the last, where the first stood (F6).
 
     Args:
         make: FetchPartition, or the session's kind of it.
         with_ids: whether topics are named by id; the names are then "" until they are looked up.
     """
-    return {
-        (topic.topic_id if with_ids else topic.topic, part.partition): make(
+    asked = [
+        make(
             topic.topic,
             topic.topic_id,
             part.partition,
@@ -46,7 +46,10 @@ def asked_partitions(
         )
         for topic in topics
         for part in topic.partitions
-    }
+    ]
+    if len(asked) <= 1:
+        return asked
+    return list({(one.topic_id if with_ids else one.topic, one.partition): one for one in asked}.values())
 
 
 def change_partition(partition: FetchPartition, part: messages.FetchRequestFetchPartition) -> None:

@@ -239,6 +239,15 @@ class Connection:
                 return True
             raise RuntimeError(f"{self.id}: answered without a request in hand")
         self.request_in_hand = False
+        is_direct = self._output is None and not self._corked and not self._deaf
+        if is_direct and len(parts) == 1 and isinstance(only := parts[0], bytes):
+            length = len(only)
+            if length <= JOIN_BYTES_MAX:
+                # Nothing but one small part, as nearly always.
+                self._send_joined(_pack_length(length) + only)
+                if self._frames is not None or self._loop.is_stopping:
+                    self._go_on()
+                return self._output is None
         length = 0
         slice_bytes = -1  # of the largest slice
         for part in parts:
@@ -248,13 +257,7 @@ class Connection:
                 slice_bytes = max(slice_bytes, size)
             else:
                 length += len(part)
-        if (
-            length > JOIN_BYTES_MAX
-            or slice_bytes >= self.traffic.zero_copy_min_bytes
-            or self._output is not None
-            or self._corked
-            or self._deaf
-        ):
+        if not is_direct or length > JOIN_BYTES_MAX or slice_bytes >= self.traffic.zero_copy_min_bytes:
             self._enqueue(length, parts)
         elif slice_bytes < 0:
             self._send_joined(b"".join((_pack_length(length), *parts)))  # type: ignore[arg-type]

@@ -79,10 +79,16 @@ def request_decoder(version: int, names: Mapping[str, Any], generated: Codec) ->
     return generated
 
 
+def _no_replica(names: Mapping[str, Any]) -> "messages.FetchRequestReplicaState":
+    """Return what requests of consumers share: nobody changes a request."""
+    made: messages.FetchRequestReplicaState = names["FetchRequestReplicaState"]()
+    return made
+
+
 def _request_by_id(names: Mapping[str, Any], generated: Codec) -> Codec:
     new = object.__new__
     request_class = names["FetchRequest"]
-    state_class = names["FetchRequestReplicaState"]
+    no_replica = _no_replica(names)
     topic_class = names["FetchRequestFetchTopic"]
     partition_class = names["FetchRequestFetchPartition"]
     unpack = _REQUEST_BY_ID.unpack_from
@@ -135,13 +141,9 @@ def _request_by_id(names: Mapping[str, Any], generated: Codec) -> Codec:
         topic.topic = ""
         topic.partitions = [partition]
         topic.unknown_tags = None
-        state: messages.FetchRequestReplicaState = new(state_class)
-        state.replica_id = -1
-        state.replica_epoch = -1
-        state.unknown_tags = None
         request.cluster_id = None
         request.replica_id = -1
-        request.replica_state = state
+        request.replica_state = no_replica
         request.topics = [topic]
         request.forgotten_topics_data = []
         request.unknown_tags = None
@@ -154,7 +156,7 @@ def _request_without_topics(names: Mapping[str, Any], generated: Codec) -> Codec
     """Return a decoder that may also fail with what a Struct, an index or UTF-8 fails with."""
     new = object.__new__
     request_class = names["FetchRequest"]
-    state_class = names["FetchRequestReplicaState"]
+    no_replica = _no_replica(names)
     unpack = _REQUEST_WITHOUT_TOPICS.unpack_from
     size = _REQUEST_WITHOUT_TOPICS.size
 
@@ -175,13 +177,9 @@ def _request_without_topics(names: Mapping[str, Any], generated: Codec) -> Codec
         if nothing != _NO_TOPICS or not 0 < rack < 128 or b[end]:
             return generated(b, p, g)  # type: ignore[no-any-return]
         request.rack_id = str(b[start:end], "utf-8") if rack > 1 else ""
-        state: messages.FetchRequestReplicaState = new(state_class)
-        state.replica_id = -1
-        state.replica_epoch = -1
-        state.unknown_tags = None
         request.cluster_id = None
         request.replica_id = -1
-        request.replica_state = state
+        request.replica_state = no_replica
         request.topics = []
         request.forgotten_topics_data = []
         request.unknown_tags = None
@@ -193,7 +191,7 @@ def _request_without_topics(names: Mapping[str, Any], generated: Codec) -> Codec
 def _request_by_name(names: Mapping[str, Any], generated: Codec) -> Codec:
     new = object.__new__
     request_class = names["FetchRequest"]
-    state_class = names["FetchRequestReplicaState"]
+    no_replica = _no_replica(names)
     topic_class = names["FetchRequestFetchTopic"]
     partition_class = names["FetchRequestFetchPartition"]
     unpack_head = _REQUEST_HEAD_BY_NAME.unpack_from
@@ -245,12 +243,8 @@ def _request_by_name(names: Mapping[str, Any], generated: Codec) -> Codec:
         topic.topic_id = _NO_UUID
         topic.partitions = [partition]
         topic.unknown_tags = None
-        state: messages.FetchRequestReplicaState = new(state_class)
-        state.replica_id = -1
-        state.replica_epoch = -1
-        state.unknown_tags = None
         request.cluster_id = None
-        request.replica_state = state
+        request.replica_state = no_replica
         request.topics = [topic]
         request.forgotten_topics_data = []
         request.unknown_tags = None

@@ -82,7 +82,12 @@ def request_decoder(version: int, names: Mapping[str, Any], generated: Codec) ->
             length = b[end] - 1
             end += 1
             if length > 126:
-                length, end = read_length(b, end)
+                high = b[end]
+                if high < 0x80:
+                    length += (high - 1) << 7  # the first byte's highest bit is no part of the length
+                    end += 1
+                else:
+                    length, end = read_length(b, end)
             records = end
             end += length
             if length < 0 or b[end : end + 3] != _TAGS:

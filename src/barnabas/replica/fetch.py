@@ -77,6 +77,10 @@ class ClientMetadata:
     principal: str = ""
 
 
+UNTOLD_CLIENT = ClientMetadata()
+"""Of a version that tells, where nobody asks."""
+
+
 class FetchParams:
     """What holds for a whole fetch; not changed once made, but for how it is read.
 

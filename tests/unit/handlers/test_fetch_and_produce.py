@@ -5,6 +5,7 @@ import pytest
 from barnabas.base.errors import ErrorCode
 from barnabas.handlers import api_01_fetch
 from barnabas.handlers.request import RequestContext
+from barnabas.handlers.services import HandlerSettings
 from barnabas.protocol import fetch_codec, messages
 from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.replica.fetch import FetchIsolation, FetchOutcome, FetchPartitionResult, FetchReason
@@ -81,7 +82,7 @@ def test_one_partition_is_answered_alike_with_and_without_a_message(
     with monkeypatch.context() as without_messages:
         without_messages.setattr(RequestContext, "respond", None)
         peer.send(_fetch(_topic("events", 1), version=version), version)
-    monkeypatch.setattr(api_01_fetch, "_is_plain", lambda result: False)
+    monkeypatch.setattr(api_01_fetch, "PLAIN_RESPONSE_VERSIONS", ())
     peer.send(_fetch(_topic("events", 1), version=version), version)
     plain, message = peer.connection.sent
     assert plain == message
@@ -172,6 +173,17 @@ def test_f12_only_from_version_11_a_follower_may_serve(peer, replicas, version, 
     replicas.fetch_outcome = _outcome(_result())
     peer.send(_fetch(_topic("events", 0), version=version), version)
     assert (replicas.calls[-1][1][0].client_metadata is not None) == has_client
+
+
+def test_f12_who_asks_is_told_where_replicas_are_selected(peer, replicas, services):
+    services.settings = HandlerSettings(selects_replicas=True)
+    replicas.fetch_outcome = _outcome(_result())
+    peer.send(_fetch(_topic("events", 0), version=12, rack_id="far"), 12)
+    client = replicas.calls[-1][1][0].client_metadata
+    assert (client.rack_id, client.client_id) == ("far", "test")
+    assert (client.client_address, client.listener_name) == (
+        peer.connection.peer_host, peer.connection.listener_name,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("version", "code"), [(9, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE), (10, 0)])
