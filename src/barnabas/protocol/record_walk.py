@@ -71,13 +71,18 @@ def summarize_records(section: Buffer, records_count: int) -> RecordsSummary:
     if records_count < 1 or records_count * RECORD_BYTES_MIN > end:
         raise DecodeError(f"{records_count} records cannot fit into {end} bytes")
     state = _Walk()
-    if isinstance(section, bytes):
-        position = _walk(section, end, records_count, state)
-    elif end <= records_count * _COPY_RECORD_BYTES_MAX:
-        # Indexing a memoryview costs twice as much as indexing bytes: for small records a copy pays.
-        position = _walk(bytes(section), end, records_count, state)
-    else:
+    if end > records_count * _COPY_RECORD_BYTES_MAX and not isinstance(section, bytes):
         position = _walk_large(section, end, records_count, state)
+    else:
+        # Indexing a memoryview costs twice as much as indexing bytes: for small records a copy pays.
+        data = section if isinstance(section, bytes) else bytes(section)
+        try:
+            if records_count < _RUN_RECORDS_MIN:
+                position = _walk_singles(data, 0, end, 0, records_count, state)
+            else:
+                position = _walk(data, end, records_count, state)
+        except IndexError:
+            raise DecodeError(f"record is cut at byte {end}") from None
     if position != end:
         raise DecodeError(f"{end - position} bytes are left behind {records_count} records")
     return RecordsSummary(
@@ -99,30 +104,28 @@ class _Walk:
 
 
 def _walk(data: bytes, end: int, count: int, state: _Walk) -> int:
-    """Walk small records, in runs where they allow it; return the position behind them."""
-    index = 0
-    position = 0
-    # Too few records for any run go straight to the end: most produces of slow producers are one record.
-    next_try = 0 if count >= _RUN_RECORDS_MIN else count
+    """Walk small records, in runs where they allow it; return the position behind them.
+
+    Raises:
+        IndexError: a record is cut.
+    """
+    index = position = next_try = 0
     backoff = 1
-    try:
-        while index < count:
-            if index < next_try:
-                stop = min(count, next_try)
-                position = _walk_singles(data, position, end, index, stop, state)
-                index = stop
-                continue
-            length, behind = _walk_run(data, position, end, index, count, state)
-            if length:
-                index += length
-                position = behind
-                backoff = 1
-                next_try = index
-            else:
-                next_try = index + backoff
-                backoff = min(backoff * 2, _BACKOFF_MAX)
-    except IndexError:
-        raise DecodeError(f"record is cut at byte {end}") from None
+    while index < count:
+        if index < next_try:
+            stop = min(count, next_try)
+            position = _walk_singles(data, position, end, index, stop, state)
+            index = stop
+            continue
+        length, behind = _walk_run(data, position, end, index, count, state)
+        if length:
+            index += length
+            position = behind
+            backoff = 1
+            next_try = index
+        else:
+            next_try = index + backoff
+            backoff = min(backoff * 2, _BACKOFF_MAX)
     return position
 
 
