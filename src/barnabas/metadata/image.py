@@ -268,6 +268,7 @@ class MetadataImage:
         self.configs.pop((ConfigResourceType.TOPIC, topic.name), None)
         delta.configs_changed.pop((ConfigResourceType.TOPIC, topic.name), None)
         delta.topics_touched.discard(topic.topic_id)
+        delta.topic_ids_deleted.add(topic.topic_id)
         for number in topic.partitions:
             delta.partitions_changed.pop((topic.topic_id, number), None)
         if delta.topics_created.pop(topic.topic_id, None) is None:

@@ -138,6 +138,8 @@ class MetadataDelta:
 
     topics_created: dict[bytes, TopicImage] = field(default_factory=dict)
     topics_deleted: dict[bytes, TopicImage] = field(default_factory=dict)
+    topic_ids_deleted: set[bytes] = field(default_factory=set)
+    """Of all topics that were deleted, those that the same run had created included."""
     partitions_changed: dict[tuple[bytes, int], PartitionImage | None] = field(default_factory=dict)
     """(topic id, partition) -> what it was before; None when it is new. What it is now: the image."""
     configs_changed: dict[ConfigResource, set[str]] = field(default_factory=dict)

@@ -102,6 +102,8 @@ class HostedPartitions:
     Attributes:
         directory_ids: of `log.dirs`; a partition that lies in none of them is offline instead of made anew,
             empty. None where that is not known.
+        deleted_topic_ids: topics that the metadata log says were deleted; their logs that `load` finds are
+            what a crash has left of the deletion.
         on_opened: told (topic id, number) of partitions that were opened in a later turn than they were made.
         retired_traffic: the sum of what partitions that are gone had counted.
     """
@@ -117,6 +119,7 @@ class HostedPartitions:
         "_unopened",
         "_waiting",
         "by_name",
+        "deleted_topic_ids",
         "directory_ids",
         "on_opened",
         "retired_traffic",
@@ -145,6 +148,7 @@ class HostedPartitions:
         self._waiting: deque[tuple[bytes, int]] = deque()  # to be opened, by topic id and number
         self._to_delete: dict[tuple[str, int], None] = {}  # logs of partitions that are gone, in order
         self.directory_ids: Collection[bytes] | None = None
+        self.deleted_topic_ids: Collection[bytes] = ()
         self.on_opened: Callable[[list[tuple[bytes, int]]], None] | None = None
 
     def __len__(self) -> int:
@@ -189,17 +193,22 @@ class HostedPartitions:
         """Open every partition the image gives this broker: at start, once the logs are loaded.
 
         Logs that the metadata does not give this broker are set aside, as Apache Kafka does: the topic was
-        deleted, or moved away, while this broker was down.
+        moved away while this broker was down, say, or its deletion is so old that no record tells of it any
+        more. Where one does, this broker was killed while it deleted the topic, and goes on with that.
         """
         for topic in self._image.topics.values():
             config = self._log_config_for(topic.name)
             for number, partition in topic.partitions.items():
                 self._apply_partition(topic, number, partition, config, is_new=False)
+        deleted = 0
         for name in [name for name in self._log_manager.logs if name not in self.by_name]:
             try:
-                self._log_manager.set_aside(*name)
+                deleted += self._remove_unknown(name)
             except ApiError as error:
                 logger.warning("%s-%d, unknown to the metadata, stays where it is: %s", *name, error)
+
+        if deleted:
+            logger.info("%d partitions of topics that were deleted before this start are deleted", deleted)
 
     def apply_delta(self, delta: MetadataDelta) -> list[Partition]:
         """Follow a change of the image; return the partitions whose watchers must be woken."""
@@ -351,8 +360,18 @@ class HostedPartitions:
             if error.code is not ErrorCode.INCONSISTENT_TOPIC_ID:
                 raise
             # The topic was deleted and made again while this broker was down.
-            self._log_manager.set_aside(topic.name, number)
+            self._remove_unknown(TopicPartition(topic.name, number))
         return self._log_manager.get_or_create(topic.name, number, topic.topic_id, config, is_new=True)
+
+    def _remove_unknown(self, name: TopicPartition) -> bool:
+        """Delete a log whose topic was deleted, and set any other aside; return whether it was deleted."""
+        log = self._log_manager.logs[name]
+        # The topic id is written with the first record: without both there is nothing to keep.
+        if log.topic_id in self.deleted_topic_ids or (log.topic_id is None and log.log_end_offset == 0):
+            self._log_manager.delete(*name)
+            return True
+        self._log_manager.set_aside(*name)
+        return False
 
     def _remove(self, topic: str, number: int, to: PartitionState, touched: list[Partition]) -> None:
         name = (topic, number)

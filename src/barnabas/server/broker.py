@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from barnabas.base.clock import Clock, SystemClock
 from barnabas.base.cold_reads import ColdReads
+from barnabas.base.dataclass import replace
 from barnabas.base.disk import Disk, OsDisk
 from barnabas.base.entropy import Entropy, SystemEntropy
 from barnabas.base.errors import ApiError
@@ -180,7 +181,7 @@ class Broker:
                 configs.listener_config(self._settings, address), self._dispatcher
             )
             self._listeners[address.name] = listener
-            self._bound.append(_bound_address(address, listener))
+            self._bound.append(replace(address, port=listener.port))
 
     def _load(self, progress: Callable[[RecoveryProgress], None] | None) -> None:
         settings = self._settings
@@ -229,13 +230,13 @@ class Broker:
             self._controller.load(read_bootstrap_checkpoint(self._disk, metadata_dir))
             directories.check(plan, self._controller.image)
         directories.prepare(plan)
-        self._controller.start()
+        loaded = self._controller.start()
         directory_check.note_use(self._logs.locks, self._controller.broker_epoch)
         self._logs.start(progress)
-        self._host(formatted)
+        self._host(formatted, loaded)
         self._serve(formatted, told)
 
-    def _host(self, formatted: LogDirs) -> None:
+    def _host(self, formatted: LogDirs, loaded: MetadataDelta) -> None:
         """Bring logs and metadata together: moves, partitions, dynamic configs, compaction."""
         settings = self._settings
         self._moves = LogMoves(
@@ -271,6 +272,7 @@ class Broker:
             verifier=configs.fetch_verifier(settings),
         )
         self._replicas.partitions.directory_ids = frozenset(formatted.directory_ids.values())
+        self._replicas.partitions.deleted_topic_ids = loaded.topic_ids_deleted
         self._is_hosting = True
         self._replicas.start()
         self._logs.group_commit.on_released = self._replicas.log_released
@@ -489,12 +491,3 @@ class Broker:
             self._logs.release()
             return False
         return self._logs.shutdown(broker_epoch=self._controller.broker_epoch)
-
-
-def _bound_address(address: ListenerAddress, listener: Listener) -> ListenerAddress:
-    return ListenerAddress(
-        name=address.name,
-        host=address.host,
-        port=listener.port,
-        security_protocol=address.security_protocol,
-    )

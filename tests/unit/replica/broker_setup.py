@@ -68,7 +68,7 @@ class Logs:
         self.log_start_writes: list[list[str]] = []
 
     def get_or_create(
-        self, topic: str, partition: int, topic_id: bytes, config: LogConfig, *, is_new: bool = True
+        self, topic: str, partition: int, topic_id: bytes | None, config: LogConfig, *, is_new: bool = True
     ) -> Log:
         self.directory.check()
         key = TopicPartition(topic, partition)

@@ -350,6 +350,27 @@ def test_start_sets_logs_aside_that_the_metadata_does_not_know() -> None:
     )
 
 
+def test_start_goes_on_with_a_deletion_in_which_the_last_run_was_killed() -> None:
+    broker = Broker(0)
+    gone, unknown = bytes(15) + b"\xaa", bytes(15) + b"\xbb"
+    for topic, topic_id in (("events", gone), ("gone", gone), ("unknown", unknown)):
+        broker.logs.get_or_create(topic, 0, topic_id, LogConfig()).append([batch()], leader_epoch=0)
+    broker.logs.get_or_create("empty", 0, None, LogConfig())  # its id is written with its first record
+    delta = MetadataDelta()
+    for record in (
+        messages.TopicRecord(name="events", topic_id=gone),
+        messages.RemoveTopicRecord(topic_id=gone),
+        messages.TopicRecord(name="events", topic_id=TOPIC_ID),
+        broker.partition_record(0),
+    ):
+        broker.image.replay(VersionedRecord(record), delta)
+    broker.manager.partitions.deleted_topic_ids = delta.topic_ids_deleted
+    broker.manager.start()
+    assert broker.logs.deleted == [("events", 0), ("gone", 0), ("empty", 0)]
+    assert broker.logs.aside == [("unknown", 0)]
+    assert broker.partition().log.log_end_offset == 0
+
+
 def test_a_log_that_cannot_be_deleted_does_not_stop_the_others() -> None:
     broker = Broker(2)
     waiting = broker.fetch(ask(0, 1))

@@ -2,54 +2,30 @@
 
 from __future__ import annotations
 
-from random import Random
 from typing import Any
 
 import pytest
 
 from barnabas.protocol import messages as m
-from barnabas.server.settings import load_settings
 from barnabas.server.unchecked_transactions import FILE_NAME
-from tests.power_loss.machine import ROOT, Machine, SimulatedBroker, SimulatedConnection, simulated_parts
+from tests.power_loss.machine import ROOT, SimulatedBroker, simulated_parts
 from tests.storage_setup import batch
+from tests.unit.server.simulated_life import SimulatedLife
 
 NOTE = f"{ROOT}/{FILE_NAME}"
 STATE_LOG = f"{ROOT}/__transaction_state-0/00000000000000000000.log"
 
 
-class Life:
+class Life(SimulatedLife):
     """A machine whose broker comes and goes."""
 
     def __init__(self) -> None:
-        self.machine = Machine(Random(1))
-        self.machine.segment_bytes = 100_000
-        values = {
-            "listeners": "PLAINTEXT://localhost:9092",
-            "log.dirs": ROOT,
-            "cold.read.threads": "0",
-            "transaction.state.log.num.partitions": "1",
-            "log.cleaner.enable": "false",
-        }
-        self._settings = load_settings(overrides=[f"{key}={value}" for key, value in values.items()])
-
-    def start(self, *, until_settled: bool = True) -> SimulatedBroker:
-        broker = self.machine.broker = SimulatedBroker(self._settings, self.machine)
-        broker.start()
-        if until_settled:
-            broker.settle()
-        return broker
-
-    def ask(self, broker: SimulatedBroker, request: Any, version: int) -> Any:
-        answers: list[Any] = []
-        SimulatedConnection("client").ask(broker.dispatcher, request, version, 1, answers.append)
-        broker.settle()
-        return answers[0]
+        super().__init__({"transaction.state.log.num.partitions": "1"})
 
     def hang_a_transaction(self) -> None:
         """Leave records of a transaction in a log, and nothing in `__transaction_state`, by a kill."""
         broker = self.start()
-        created = m.CreateTopicsRequestCreatableTopic(name="t", num_partitions=1, replication_factor=1)
-        self.ask(broker, m.CreateTopicsRequest(topics=[created], timeout_ms=1000), 7)
+        topic_id = self.create(broker, "t", 1)
         self.ask(broker, m.FindCoordinatorRequest(key_type=1, coordinator_keys=["id"]), 4)
         request = m.InitProducerIdRequest(transactional_id="id", transaction_timeout_ms=60_000)
         who = self.ask(broker, request, 4)
@@ -59,13 +35,7 @@ class Life:
             base_sequence=0,
             is_transactional=True,
         )
-        data = m.ProduceRequestPartitionProduceData(index=0, records=records)
-        topic_data = m.ProduceRequestTopicProduceData(
-            name="t", topic_id=broker.image.topics["t"].topic_id, partition_data=[data]
-        )
-        request = m.ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[topic_data], transactional_id="id")
-        answer = self.ask(broker, request, 13)
-        assert answer.responses[0].partition_responses[0].error_code == 0
+        self.produce(broker, topic_id, 0, records, transactional_id="id")
         self.machine.kill()
         file = self.machine.disk.open(STATE_LOG)
         file.truncate(0)

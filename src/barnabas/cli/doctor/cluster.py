@@ -37,11 +37,13 @@ class Cluster:
         image: None when there is no metadata log among the directories, or it cannot be replayed.
         properties: of each root that has them.
         metadata_root: where the metadata log lies.
+        deleted_topic_ids: of topics that were deleted since the newest snapshot of the metadata.
     """
 
     image: MetadataImage | None = None
     properties: dict[str, MetaProperties] = field(default_factory=dict)
     metadata_root: str | None = None
+    deleted_topic_ids: set[bytes] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)
 
     def topic_id(self, topic: str) -> bytes | None:
@@ -122,12 +124,13 @@ def _load_image(disk: Disk, cluster: Cluster) -> None:
         config=MetadataLogConfig(),
     )
     try:
-        log.load(image, read_bootstrap_checkpoint(overlay, root))
+        loaded = log.load(image, read_bootstrap_checkpoint(overlay, root))
         log.open()
     except (MetadataError, ApiError, UnsupportedLogError, OSError) as error:
         cluster.findings.append(_finding("metadata", path, f"cannot be replayed: {error}"))
         return
     cluster.image = image
+    cluster.deleted_topic_ids = loaded.topic_ids_deleted
 
 
 def _compare_registration(cluster: Cluster) -> None:

@@ -16,6 +16,7 @@ from barnabas.storage.checkpoints import checkpoint_file
 from barnabas.storage.checkpoints.checkpoint_file import CheckpointError
 from barnabas.storage.checkpoints.directory_checkpoints import CLEAN_SHUTDOWN_FILE
 from barnabas.storage.partition_directory import parse_name
+from barnabas.storage.partition_metadata import PartitionMetadataError, read_topic_id
 from barnabas.storage.topic_partition import TopicPartition
 
 LOCK_FILE = ".lock"
@@ -124,7 +125,7 @@ def questions(disk: Disk, report: RootReport, cluster: Cluster, *, live: bool) -
         is_metadata = key.topic == METADATA_TOPIC
         cleaned = report.offsets.get(checkpoint_file.CLEANER_OFFSET_FILE, {})
         starts = report.offsets.get(checkpoint_file.LOG_START_OFFSET_FILE, {})
-        _check_known(report, cluster, key, path)
+        _check_known(disk, report, cluster, key, path)
         yield PartitionQuestion(
             path=path,
             topic=key.topic,
@@ -160,13 +161,24 @@ def _leaving(path: str, how: str) -> Finding:
     return Finding(severity=Severity.NOTE, kind="leftover", file=path, cause=what[how])
 
 
-def _check_known(report: RootReport, cluster: Cluster, key: TopicPartition, path: str) -> None:
+def _check_known(disk: Disk, report: RootReport, cluster: Cluster, key: TopicPartition, path: str) -> None:
     image = cluster.image
     if image is None or key.topic == METADATA_TOPIC:
         return
     if image.partition(key.topic, key.partition) is None:
+        if _was_deleted(disk, cluster, path):
+            cause = "is of a topic that was deleted; a start of Barnabas goes on with that"
+            report.findings.append(Finding(severity=Severity.NOTE, kind="leftover", file=path, cause=cause))
+            return
         cause = "is of no partition that the metadata know: a start sets it aside as stray"
         report.findings.append(Finding(severity=Severity.START, kind="stray", file=path, cause=cause))
+
+
+def _was_deleted(disk: Disk, cluster: Cluster, path: str) -> bool:
+    try:
+        return read_topic_id(disk, path) in cluster.deleted_topic_ids
+    except (PartitionMetadataError, OSError):
+        return False  # told with the partition
 
 
 def compare_checkpoints(
