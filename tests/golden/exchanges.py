@@ -5,9 +5,10 @@ line for every exchange: who asked, in which version, for what, and where the tw
 every frame was rejected: there are a thousand.
 """
 
+import contextlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,6 +36,16 @@ class Exchange(NamedTuple):
     @property
     def name(self) -> str:
         return "-".join(filter(None, (self.api, f"v{self.version}", self.client, self.scenario)))
+
+
+@contextlib.contextmanager
+def noted(name: str) -> Iterator[None]:
+    """Let a failure tell whose it is: one test checks many exchanges, each quicker than a test."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in the exchange {name}")
+        raise
 
 
 def load(folder: Path = FOLDER) -> list[Exchange]:

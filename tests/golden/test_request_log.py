@@ -11,18 +11,30 @@ from barnabas.handlers.request_log import LOGGER_NAME, RequestLog, RequestLogEnt
 from barnabas.protocol import messages
 from barnabas.protocol.frames import decode_request_header, decode_response_header
 from barnabas.protocol.message_json import message_json
+from tests.golden.exchanges import noted
 from tests.golden.request_log.lines import LoggedExchange, load
 
 EXCHANGES = load()
 
 
+def api_of(exchange: LoggedExchange) -> str:
+    return exchange.line["requestHeader"]["requestApiKeyName"]
+
+
 def test_every_api_of_the_script_was_captured():
     assert len(EXCHANGES) > 150
-    assert len({exchange.line["requestHeader"]["requestApiKeyName"] for exchange in EXCHANGES}) >= 10
+    assert len(set(map(api_of, EXCHANGES))) >= 10
 
 
-@pytest.mark.parametrize("exchange", EXCHANGES, ids=lambda exchange: exchange.name)
-def test_f46_messages_are_told_in_kafkas_words_and_order(exchange: LoggedExchange):
+@pytest.mark.parametrize("api", sorted({api_of(exchange) for exchange in EXCHANGES}))
+def test_f46_messages_are_told_in_kafkas_words_and_order(api: str):
+    for exchange in EXCHANGES:
+        if api_of(exchange) == api:
+            with noted(exchange.name):
+                check_messages(exchange)
+
+
+def check_messages(exchange: LoggedExchange) -> None:
     header = decode_request_header(memoryview(exchange.request))
     spec, version = messages.BY_KEY[header.api_key], header.api_version
     request = spec.request.decode(memoryview(exchange.request), version, header.body_offset)
