@@ -4,34 +4,56 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests import toolchain
 from tests.broker import BarnabasBroker
 from tests.interop import matrix
 from tests.oracle.kafka import KafkaBroker, running
 
+# How long a machine takes that does other things besides is no property of the code.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
+
 TESTS = Path(__file__).parent
 
-GROUPED_FOLDERS = ("crash", "golden", "interop", "net", "oracle")
+GROUPED_FOLDERS = ("crash", "golden", "interop", "net", "oracle", "power_loss")
 """With several workers, tests of one folder share a worker, hence its brokers and its JVM."""
+
+FILE_GROUPS = {
+    "clients": (
+        "test_administration", "test_fetch_session_clients", "test_idle_consumers", "test_kafkajs",
+        "test_kcat", "test_matrix", "test_parked_consumers",
+    ),
+    "groups": ("test_groups", "test_group_tools", "test_stream_processing"),
+}  # fmt: skip
+"""Files of tests/interop that share other things than its rest: processes of clients, and members."""
 
 ORACLE_FILES = ("_oracle", "_takeover")
 """Files of tests/interop that end so mostly wait for Apache Kafka: a group of their own."""
 
-GROUP_FILES = ("test_groups", "test_group_tools", "test_stream_processing")
-"""Files of tests/interop that mostly wait for members: a group of their own as well."""
+LONGEST_FIRST = (
+    "clients", "interop", "oracle", "transactions", "groups", "crash", "net", "golden", "compaction",
+    "power_loss",
+)  # fmt: skip
+"""Groups of half a minute and more begin first, files of unit tests last: so workers end together."""
 
 ONLY_SLOW = "full-size run, only with --slow"
 
 
-def worker_group(path: Path) -> str | None:
+def worker_group(path: Path) -> str:
     """Return the name of the tests that must run on the same worker as those of a file."""
-    folder = path.relative_to(TESTS).parts[0] if path.is_relative_to(TESTS) else ""
-    if folder == "interop" and path.stem.endswith(ORACLE_FILES):
-        return "oracle"
-    if folder == "interop" and path.stem in GROUP_FILES:
-        return "groups"
-    return folder if folder in GROUPED_FOLDERS else None
+    folders = path.relative_to(TESTS).parts if path.is_relative_to(TESTS) else ("",)
+    if folders[0] == "interop":
+        for name, files in FILE_GROUPS.items():
+            if path.stem in files:
+                return name
+        if path.stem.endswith(ORACLE_FILES):
+            return "oracle"
+    if folders[0] in GROUPED_FOLDERS:
+        return folders[0]
+    # A scheduler is busy with each group for some milliseconds, as long as a unit test takes.
+    return "-".join((*folders[:-1], path.stem.removeprefix("test_")))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,16 +63,50 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--slow"):
+        leave_out_slow(config, items)
+    group_of_file: dict[Path, str] = {}
+    group_of: dict[pytest.Item, str] = {}
     for item in items:
-        group = worker_group(item.path)
-        if group is not None:
-            item.add_marker(pytest.mark.xdist_group(group))
-        if "slow" in item.keywords and not config.getoption("--slow"):
+        marked = item.get_closest_marker("xdist_group")
+        if marked is not None:
+            group_of[item] = marked.args[0]
+            continue
+        if item.path not in group_of_file:
+            group_of_file[item.path] = worker_group(item.path)
+        group_of[item] = group_of_file[item.path]
+        item.add_marker(pytest.mark.xdist_group(group_of[item]))
+    if has_workers(config):
+        items.sort(key=lambda item: turn(item, group_of[item]))
+
+
+def has_workers(config: pytest.Config) -> bool:
+    """Whether this process is one of several workers, which are given tests by their groups."""
+    return hasattr(config, "workerinput")
+
+
+def turn(item: pytest.Item, group: str) -> tuple[int, bool]:
+    """Return what tests are sorted by: when their group begins."""
+    place = LONGEST_FIRST.index(group) if group in LONGEST_FIRST else len(LONGEST_FIRST)
+    return place, item.path.is_relative_to(TESTS / "unit")
+
+
+def leave_out_slow(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip full-size runs and say so; workers do not even report them, there are thousands."""
+    slow = [item for item in items if "slow" in item.keywords]
+    if not has_workers(config):
+        for item in slow:
             item.add_marker(pytest.mark.skip(reason=ONLY_SLOW))
+    elif slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if "slow" not in item.keywords]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     matrix.write(terminalreporter)
+    config = terminalreporter.config
+    if config.getoption("numprocesses", None) and not config.getoption("--slow"):
+        terminalreporter.write_line("full-size runs were left out: --slow runs them as well")
 
 
 @pytest.hookimpl(trylast=True)

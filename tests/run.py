@@ -2,8 +2,9 @@
 
     python -m tests.run [--slow] [pytest arguments]
 
-One pytest process with two workers, so that there is one closing line and both cores are busy: tests
-that run brokers stay together on one worker (conftest.py groups them), the rest fills the other.
+One pytest process with some workers, so that there is one closing line and both cores are busy: tests
+that share a broker stay together on one worker (conftest.py groups them), the longest begin first, and
+unit tests fill what is left.
 Separate runs for each kind of test were rejected: their sum took longer, and a reader of the end saw
 only the last.
 """
@@ -18,8 +19,8 @@ from pathlib import Path
 
 from tests import toolchain
 
-WORKERS = 2
-"""More would only make tests of timing slower on the two cores that CI has."""
+WORKERS = 3
+"""For the two cores that CI has: tests wait a third of their time for clients, JVMs and deadlines."""
 
 DEBIAN_PACKAGES = {
     "javac": "default-jdk-headless",
@@ -35,7 +36,8 @@ def main(arguments: list[str]) -> int:
     prepare()
     command = [sys.executable, "-m", "pytest", "-rs"]
     if not names_tests(arguments):
-        command += ["-n", str(WORKERS), "--dist", "loadgroup", "--durations", "8"]
+        # Groups begin in the order of conftest.py, not by how many tests they have.
+        command += ["-n", str(WORKERS), "--dist", "loadgroup", "--no-loadscope-reorder", "--durations", "8"]
     return subprocess.run([*command, *arguments], check=False).returncode
 
 
