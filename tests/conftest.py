@@ -38,6 +38,8 @@ LONGEST_FIRST = (
 )  # fmt: skip
 """Groups of half a minute and more begin first, files of unit tests last: so workers end together."""
 
+ID_CHARS_MAX = 100
+
 ONLY_SLOW = "full-size run, only with --slow"
 
 
@@ -59,6 +61,13 @@ def worker_group(path: Path) -> str:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="full-size runs too")
     parser.addoption("--rewrite-transcripts", action="store_true", help="write tests/transcripts anew")
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Keep long values out of tests' names, which workers send to and fro: one has 67 million bytes."""
+    if isinstance(val, bytes | str) and len(val) > ID_CHARS_MAX:
+        return f"{argname} of {len(val)}"
+    return None
 
 
 @pytest.hookimpl(tryfirst=True)
