@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from barnabas.base.disk import Buffer
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.region import FileSlice
 from barnabas.base.uuids import NULL_UUID
@@ -110,7 +109,11 @@ class _PendingProduce:
             for partition in asked.partition_data:
                 records = partition.records
                 assert not isinstance(records, FileSlice), "a request's records lie in its frame"
-                if _is_transactional(records):
+                if (
+                    records is not None
+                    and len(records) >= HEADER_BYTES
+                    and records[ATTRIBUTES_POSITION + 1] & TRANSACTIONAL_BIT
+                ):
                     self.transactional.append(len(self.known))
                 self.known.append(AppendPartition(name, topic_id, partition.index, records))
 
@@ -160,7 +163,7 @@ class _PendingProduce:
         context, asked = self.context, self.known[0]
         answer = plain_response(
             context.api_version,
-            context.response_prefix(),
+            context.served.pack_header(context.correlation_id),
             asked.topic,
             asked.topic_id,
             asked.partition,
@@ -225,14 +228,6 @@ class _PendingProduce:
             )
             leaders.add(result.leader_id)
         return answer
-
-
-def _is_transactional(records: Buffer | None) -> bool:
-    return (
-        records is not None
-        and len(records) >= HEADER_BYTES
-        and bool(records[ATTRIBUTES_POSITION + 1] & TRANSACTIONAL_BIT)
-    )
 
 
 def _failed(

@@ -101,10 +101,6 @@ class RequestContext:
             return
         self.respond_parts(parts)
 
-    def response_prefix(self) -> bytes:
-        """Return the response's header, for `respond_parts`."""
-        return self.served.pack_header(self.correlation_id)
-
     def respond_parts(self, parts: "Sequence[Part]") -> None:
         """Send a whole response that the handler has encoded itself, header first."""
         now_us = self.services.clock.monotonic_us
@@ -120,7 +116,7 @@ class RequestContext:
         """Send a response whose body the handler has made itself, in this request's version."""
         if self.log_entry is not None:
             self.log_entry.answered_encoded(self.spec.response, body)
-        self.respond_parts([self.response_prefix(), body])
+        self.respond_parts([self.served.pack_header(self.correlation_id), body])
 
     def respond_nothing(self) -> None:
         """End a request that gets no answer (acks=0)."""

@@ -21,6 +21,7 @@ from barnabas.storage.producer_state.states import EndTransactionMarker, parse_m
 
 _CRC = Struct(">I")
 _PREFIX_BYTES = PREFIX.size
+_new_tuple = tuple.__new__  # BatchHead(...) would be one more Python call for every append
 
 
 class IncomingBatches:
@@ -65,10 +66,10 @@ def stamp_batches(
         if attributes & CONTROL_BIT and producer_id >= 0:
             _note_marker(incoming, b"".join(parts))
         last_offset = offset + delta
-        head = BatchHead(
+        head = _new_tuple(BatchHead, (
             incoming.size, size, offset, last_offset, leader_epoch, attributes, base_timestamp, max_timestamp,
             producer_id, producer_epoch, base_sequence, count,
-        )  # fmt: skip
+        ))  # fmt: skip
         incoming.heads.append(head)
         incoming.parts += (
             PREFIX.pack(offset, length, leader_epoch),
