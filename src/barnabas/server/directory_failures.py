@@ -66,7 +66,7 @@ class DirectoryFailures:
 
     def metadata_directory_failed(self, directory: LogDirectory, error: OSError) -> None:
         """The same for a metadata.log.dir that is none of log.dirs."""
-        _log.error("%s goes offline: %s", directory.path, error)
+        _log.error("%s goes offline: %s: %s", directory.path, directory.failed_while, error)
         self.failed(directory)
 
     def _end(self, why: str) -> None:

@@ -71,10 +71,7 @@ class LogCleaning:
         """Read how far logs are clean, and look after them from now on; the logs are open."""
         for directory in self._logs.directories:
             if directory.online:
-                try:
-                    self._logs.checkpoints.load_cleaner_offsets(directory)
-                except OSError as error:
-                    directory.failed(error, f"loading {directory.path}")
+                self._logs.checkpoints.load_cleaner_offsets(directory)
         settings = self._current_settings()
         if settings.boolean("log.cleaner.enable"):
             self._reactor.add_stopping_hook(self.stop)

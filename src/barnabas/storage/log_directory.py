@@ -23,16 +23,21 @@ class LogDirectory:
         on_failure: called once, when the directory goes offline.
 
     Attributes:
+        failure: why it is offline; None while it works.
+        failed_while: what was tried when it failed, such as "appending to t-0".
         cordoned: gets no new logs; those it has stay (KIP-1066).
         log_count: open logs in it, kept by the log manager.
     """
 
-    __slots__ = ("_identity", "_on_failure", "cordoned", "disk", "failure", "log_count", "path")
+    __slots__ = (
+        "_identity", "_on_failure", "cordoned", "disk", "failed_while", "failure", "log_count", "path",
+    )  # fmt: skip
 
     def __init__(self, disk: Disk, path: str, on_failure: FailureListener | None = None) -> None:
         self.disk = disk
         self.path = path
         self.failure: OSError | None = None
+        self.failed_while = ""
         self.cordoned = False
         self.log_count = 0
         self._on_failure = on_failure
@@ -83,11 +88,13 @@ class LogDirectory:
     def failed(self, error: OSError, doing: str) -> ApiError:
         """Take the directory offline and return the error to raise in place of `error`.
 
+        The first one is told in the log by whoever is told of failures; whatever fails after it is no news.
+
         Args:
             doing: what was tried, for the message, such as "appending to t-0".
         """
         if self.failure is None:
-            self.failure = error
+            self.failure, self.failed_while = error, doing
             if self._on_failure is not None:
                 self._on_failure(self, error)
         return self._error(f"{doing}: {error}")

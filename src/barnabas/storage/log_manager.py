@@ -185,7 +185,6 @@ class LogManager(PartitionLogs):
             self._load(directory, partial(self._sync_recovered, directory))
         for directory in self.directories:
             if directory.failure is not None:
-                log.error("%s is offline: %s", directory.path, directory.failure)
                 self._drop_logs_of(directory)
         if not any(directory.online for directory in self.directories):
             failure = self.directories[0].failure
@@ -212,6 +211,7 @@ class LogManager(PartitionLogs):
             for key, opened in loaded.logs.items():
                 self.add(key, opened)
         self.unopened.update(loaded.unopened)
+        self.checkpoints.read_cleaner_offsets[directory.path] = loaded.cleaner_offsets
         self.checkpoints.unopened_starts[directory.path] = loaded.unopened_starts
         self.high_watermarks.update(loaded.high_watermarks)
         if loaded.recovery_points_unknown:
@@ -265,7 +265,7 @@ class LogManager(PartitionLogs):
         return [(directory, held[directory.path]) for directory in self.directories]
 
     def _directory_failed(self, directory: LogDirectory, error: OSError) -> None:
-        log.error("%s goes offline: %s", directory.path, error)
+        log.error("%s goes offline: %s: %s", directory.path, directory.failed_while, error)
         if self.made_future_logs is not None:
             self.made_future_logs.directory_failed(directory)
         if self._started and self._on_directory_failure is not None:

@@ -370,3 +370,42 @@ def test_what_an_empty_log_left_unsynced_at_a_stop_is_synced_with_its_first_reco
         log = machine.start().get("t", 0)
         assert log is not None, f"seed {seed}"
         assert (log.log_end_offset, log.topic_id) == (1, TOPIC_ID), f"seed {seed}"
+
+
+def test_a_damaged_checkpoint_of_the_cleaner_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    machine = Machine()
+    manager = machine.start()
+    machine.log(manager, batches=1)
+    manager.shutdown()
+    file = machine.disk.open("/a/cleaner-offset-checkpoint", create=True)
+    file.write_at(0, [b"0\n1\nt 0 x\n"])
+    file.close()
+    manager = machine.start()
+    manager.checkpoints.load_cleaner_offsets(manager.directories[0])
+    told = [record.getMessage() for record in caplog.records]
+    assert [text.startswith("/a/cleaner-offset-checkpoint") for text in told] == [True], told
+
+
+@pytest.mark.parametrize("flush_messages", [1, 2**63 - 1])
+def test_why_a_directory_is_offline_is_told_once(
+    flush_messages: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    machine = Machine("/a", "/b", flush_messages=flush_messages, flush_ms=0)
+    given: list[tuple[Any, Any]] = []
+    manager = machine.start(run_blocking=lambda work, done: given.append((work, done)))
+    for number in range(6):
+        machine.log(manager, partition=number, batches=4)
+    machine.clock.advance_ms(1000)
+    manager.handle_timer(machine.clock.monotonic_ms())
+    for work, done in given[:-1]:
+        try:
+            work()
+        except OSError as error:
+            done(error)
+        else:
+            done(OSError(5, "input/output error"))
+    manager.handle_timer(machine.clock.monotonic_ms())
+    manager.shutdown()
+    errors = [record.getMessage() for record in caplog.records if record.levelname in ("ERROR", "WARNING")]
+    assert sorted(line.partition(":")[0] for line in errors) == ["/a goes offline", "/b goes offline"]
+    assert all("flushing t-" in line for line in errors), errors

@@ -26,6 +26,7 @@ class LogCheckpoints:
         writes: brings them to the disk; to be told when the broker stops.
         unopened_starts: by directory, the log starts that were checkpointed of logs that could not be opened:
             said again with every write, or they would be lost.
+        read_cleaner_offsets: by directory, what its checkpoint said at the start of clean parts.
         cleaner_offsets: the first dirty offsets of logs that were compacted.
     """
 
@@ -43,18 +44,16 @@ class LogCheckpoints:
         self.unopened_starts: dict[str, dict[TopicPartition, int | None]] = {
             directory.path: {} for directory in directories
         }
+        self.read_cleaner_offsets: dict[str, Mapping[TopicPartition, int]] = {}
         self.cleaner_offsets: dict[TopicPartition, int] = {}
         self._cleaned: set[str] = set()  # directories whose cleaner checkpoint names some logs
 
     def load_cleaner_offsets(self, directory: LogDirectory) -> None:
-        """Read how far the logs of a directory are clean; call when its logs are open.
+        """Take over how far the logs of a directory are clean; call once, when its logs are open.
 
         What is said of a log that ends before that is not taken over: new records would count as clean.
-
-        Raises:
-            OSError: the disk refuses.
         """
-        offsets = directory_checkpoints.read(directory, checkpoint_file.CLEANER_OFFSET_FILE)
+        offsets = self.read_cleaner_offsets.pop(directory.path, {})
         if offsets:
             self._cleaned.add(directory.path)
         unopened = self.unopened_starts[directory.path]

@@ -77,7 +77,7 @@ def _make_durable(
             and volume.sync_volume()
         )
     except OSError as error:
-        log.error("%s", directory.failed(error, f"syncing the volume of {directory.path}"))
+        directory.failed(error, f"syncing the volume of {directory.path}")
         return False
     begun: list[tuple[Log, FlushWork]] = []
     replacements = FileReplacements(directory.disk) if together else None
@@ -94,7 +94,7 @@ def _make_durable(
             else:
                 known.finish_flush(work, work.try_run())
         except ApiError as error:
-            log.error("flushing %s: %s", known.name, error)
+            log.debug("flushing %s: %s", known.name, error)
             return False
     if replacements is None or volume is None:
         return True
@@ -103,7 +103,7 @@ def _make_durable(
         if replacements.rename_all():
             volume.sync_volume()
     except OSError as error:
-        log.error("%s", directory.failed(error, f"syncing the volume of {directory.path}"))
+        directory.failed(error, f"syncing the volume of {directory.path}")
         return False
     for known, work in begun:
         known.finish_flush(work)

@@ -141,7 +141,7 @@ class GroupCommit:
         try:
             work = due.begin_flush(with_epochs=False)
         except ApiError as error:
-            _log.error("syncing %s: %s", due.name, error)
+            _log.debug("syncing %s: %s", due.name, error)
             return
         if work is None:
             return
@@ -158,7 +158,7 @@ class GroupCommit:
         try:
             synced.finish_flush(work, error)
         except ApiError as failure:
-            _log.error("syncing %s: %s", synced.name, failure)
+            _log.debug("syncing %s: %s", synced.name, failure)
             if not self._is_served(synced):
                 self._due.pop(synced, None)
                 return
@@ -185,7 +185,7 @@ class GroupCommit:
                 try:
                     held.flush()
                 except ApiError as error:
-                    _log.error("syncing %s: %s", held.name, error)
+                    _log.debug("syncing %s: %s", held.name, error)
         self._due.clear()
 
     def abandon(self) -> None:

@@ -49,7 +49,7 @@ class FlushScheduler:
         try:
             work = flushed.begin_flush(up_to_offset)
         except ApiError as error:
-            log.error("flushing %s: %s", key, error)
+            log.debug("flushing %s: %s", key, error)
             return
         if work is not None:
             self._flushing[key] = work
@@ -63,7 +63,7 @@ class FlushScheduler:
         try:
             flushed.finish_flush(work, error)
         except ApiError as failure:
-            log.error("flushing %s: %s", key, failure)
+            log.debug("flushing %s: %s", key, failure)
 
     def abandon(self) -> None:
         """Let go of the files of syncs that will not come back: the thread that ran them has ended."""

@@ -63,10 +63,12 @@ class LoadedDirectory:
         recovery_points_lowered: a log ends before its checkpointed recovery point.
         recovery_points_unknown: there is no checkpoint of them.
         checkpointed: partitions that a checkpoint names, open or not.
+        cleaner_offsets: what the cleaner's checkpoint says.
     """
 
     __slots__ = (
         "checkpointed",
+        "cleaner_offsets",
         "high_watermarks",
         "logs",
         "recovery_points_lowered",
@@ -83,6 +85,7 @@ class LoadedDirectory:
         self.recovery_points_lowered = False
         self.recovery_points_unknown = False
         self.checkpointed: set[TopicPartition] = set()
+        self.cleaner_offsets: Mapping[TopicPartition, int] = {}
 
 
 class DirectoryLoading:
@@ -138,6 +141,7 @@ class DirectoryLoading:
         starts = self._starts = directory_checkpoints.read(directory, checkpoint_file.LOG_START_OFFSET_FILE)
         high_watermarks = directory_checkpoints.read(directory, checkpoint_file.HIGH_WATERMARK_FILE)
         cleaned = directory_checkpoints.read(directory, checkpoint_file.CLEANER_OFFSET_FILE)
+        loaded.cleaner_offsets = cleaned
         loaded.checkpointed = {*recovery_points, *starts, *high_watermarks}
         self._high_watermarks = high_watermarks
         topic, config = "", opening.config_for("")

@@ -280,7 +280,7 @@ class LogCleaner:
         try:
             run.flush = known.begin_flush()
         except ApiError as error:
-            log.error("%s", error)
+            log.debug("%s", error)  # its directory failed, which was told
             self._over(run)
             return
         if run.flush is None:
@@ -295,7 +295,7 @@ class LogCleaner:
         try:
             run.log.finish_flush(work, error)
         except ApiError as failure:
-            log.error("%s", failure)
+            log.debug("%s", failure)
             run.is_ended = True
         if run.is_ended or run.log.recovery_point < run.found.first_uncleanable_offset:
             self._over(run)
