@@ -38,6 +38,7 @@ METRICS: dict[str, Metric] = {
     "join_s": Metric(label="forming", unit="s"),
     "cpu_us_per_heartbeat": Metric(label="server's CPU", unit="us/heartbeat"),
     "start_s": Metric(label="start", unit="s"),
+    "start_after_stop_s": Metric(label="start after a stop", unit="s"),
     "stop_s": Metric(label="stop", unit="s"),
     "seconds": Metric(label="time", unit="s"),
     "seconds_per_gib": Metric(label="time", unit="s/GiB"),
