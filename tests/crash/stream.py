@@ -28,16 +28,22 @@ def make_value(partition: int, number: int) -> bytes:
 class Stream:
     """Produces to one partition from a thread of its own until finish().
 
+    Args:
+        pause_s: between bursts of BURST_RECORDS.
+
     Attributes:
         acknowledged: offset by record number.
     """
 
-    def __init__(self, bootstrap: str, topic: str, partition: int, codec: str) -> None:
+    def __init__(
+        self, bootstrap: str, topic: str, partition: int, codec: str, *, pause_s: float = PAUSE_S
+    ) -> None:
         self.partition = partition
         self.sent = 0
         self.acknowledged: dict[int, int] = {}
         self.failures: list[str] = []
         self._topic = topic
+        self._pause_s = pause_s
         self._stopping = threading.Event()
         self._producer = Producer(
             {
@@ -72,7 +78,7 @@ class Stream:
                 except BufferError:
                     break
                 self.sent += 1
-            self._producer.poll(PAUSE_S)
+            self._producer.poll(self._pause_s)
 
     def _send(self, number: int) -> None:
         def delivered(error: KafkaError | None, message: Message) -> None:

@@ -24,6 +24,8 @@ pytestmark = [pytest.mark.interop, pytest.mark.timeout(1800)]
 
 RUN_S = 30
 RUN_S_SLOW = 600
+PAUSE_S = 0.025
+"""Between bursts of each producer. It is time that a soak is about: no need to keep both cores busy."""
 FOLLOW_S = 120
 CODECS = ("none", "lz4")
 STREAM, SHORT, KEYED = "stream", "short", "keyed"
@@ -197,7 +199,7 @@ class KeyedStream:
                 except BufferError:
                     break
                 self.sent += 1
-            self._producer.poll(0.01)
+            self._producer.poll(PAUSE_S)
 
     def _told(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
@@ -296,7 +298,7 @@ def test_a_broker_that_is_killed_all_the_time_loses_and_repeats_nothing(tmp_path
         for made in admin.create_topics(wanted).values():
             made.result(30)
         places = [(STREAM, number, codec) for number, codec in enumerate(CODECS)] + [(SHORT, 0, "none")]
-        streams = [Stream(broker.bootstrap, *place) for place in places]
+        streams = [Stream(broker.bootstrap, *place, pause_s=PAUSE_S) for place in places]
         followers = [
             Follower(broker.bootstrap, topic, stream, may_skip=topic == SHORT)
             for (topic, _, _), stream in zip(places, streams, strict=True)
