@@ -231,7 +231,7 @@ class Broker:
             directories.check(plan, self._controller.image)
         directories.prepare(plan)
         loaded = self._controller.start()
-        directory_check.note_use(self._logs.locks, self._controller.broker_epoch)
+        directory_check.note_use(self._logs.locks, self._controller.broker_epoch, formatted.cluster_id)
         self._logs.start(progress)
         self._host(formatted, loaded)
         self._serve(formatted, told)

@@ -23,8 +23,10 @@ from barnabas.metadata.formatting import (
 from barnabas.metadata.image import ConfigResourceType, MetadataImage
 from barnabas.metadata.metadata_log import DIRECTORY_NAME, MetadataLog, MetadataLogConfig
 from barnabas.metadata.records import MetadataError
+from barnabas.storage.loading.directory_check import cluster_of_last_use
 from barnabas.storage.loading.segment_check import UnsupportedLogError
 from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.log_manager import LOCK_FILE
 
 _INTERNAL_COMPACTED = frozenset(("__consumer_offsets", "__transaction_state", "__share_group_state"))
 
@@ -82,7 +84,7 @@ def read_cluster(disk: Disk, roots: Sequence[str]) -> Cluster:
     cluster.metadata_root = next((root for root in roots if disk.is_dir(f"{root}/{DIRECTORY_NAME}")), None)
     if cluster.metadata_root is not None:
         _load_image(disk, cluster)
-    _compare_registration(cluster)
+    _compare_registration(disk, cluster)
     return cluster
 
 
@@ -133,7 +135,7 @@ def _load_image(disk: Disk, cluster: Cluster) -> None:
     cluster.deleted_topic_ids = loaded.topic_ids_deleted
 
 
-def _compare_registration(cluster: Cluster) -> None:
+def _compare_registration(disk: Disk, cluster: Cluster) -> None:
     image = cluster.image
     if image is None:
         return
@@ -146,11 +148,38 @@ def _compare_registration(cluster: Cluster) -> None:
                 cause = f"node.id is {properties.node_id}, the metadata know {known}"
                 cluster.findings.append(_finding("meta-properties", path, cause))
             continue
+        cluster_id = _cluster_of_last_use(disk, root, broker.broker_epoch)
+        if cluster_id not in (None, properties.cluster_id):
+            cause = (
+                f"cluster.id is {properties.cluster_id}, but {LOCK_FILE} says that the broker was of "
+                f"{cluster_id}"
+            )
+            cluster.findings.append(_finding("meta-properties", path, cause))
         directory_id = properties.directory_id
+        if directory_id is None and broker.log_dirs:
+            known = ", ".join(map(uuid_text, broker.log_dirs))
+            cause = (
+                f"names no directory.id, the metadata know {known}: a start gives it another, and what lies "
+                "in it would be offline"
+            )
+            cluster.findings.append(_finding("meta-properties", path, cause))
         if directory_id is not None and broker.log_dirs and directory_id not in broker.log_dirs:
             known = ", ".join(map(uuid_text, broker.log_dirs))
             cause = f"directory.id {uuid_text(directory_id)} was never registered; the metadata know {known}"
             cluster.findings.append(_finding("meta-properties", path, cause))
+
+
+def _cluster_of_last_use(disk: Disk, root: str, broker_epoch: int) -> str | None:
+    try:
+        lock = disk.open_readonly(f"{root}/{LOCK_FILE}")
+    except OSError:
+        return None
+    try:
+        return cluster_of_last_use(lock, broker_epoch)
+    except OSError:
+        return None
+    finally:
+        lock.close()
 
 
 def _finding(kind: str, path: str, cause: str) -> Finding:

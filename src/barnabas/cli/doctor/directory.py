@@ -19,7 +19,6 @@ from barnabas.storage.partition_directory import parse_name
 from barnabas.storage.partition_metadata import PartitionMetadataError, read_topic_id
 from barnabas.storage.topic_partition import TopicPartition
 
-LOCK_FILE = ".lock"
 OFFSET_FILES = (
     checkpoint_file.RECOVERY_POINT_FILE,
     checkpoint_file.LOG_START_OFFSET_FILE,

@@ -12,7 +12,6 @@ from barnabas.base.dataclass import dataclass, field
 from barnabas.base.disk import Disk, DiskFile, OsDisk
 from barnabas.cli.doctor.cluster import Cluster, read_cluster
 from barnabas.cli.doctor.directory import (
-    LOCK_FILE,
     RootReport,
     compare_checkpoints,
     compare_marker,
@@ -23,6 +22,7 @@ from barnabas.cli.doctor.directory import (
 from barnabas.cli.doctor.findings import Finding, PartitionReport, Severity
 from barnabas.cli.doctor.partition import METADATA_TOPIC, PartitionQuestion, examine_partition
 from barnabas.storage.checkpoints.checkpoint_file import LEADER_EPOCH_FILE
+from barnabas.storage.log_manager import LOCK_FILE
 from barnabas.storage.partition_metadata import FILE_NAME as PARTITION_METADATA_FILE
 from barnabas.storage.producer_state.snapshots import SUFFIX as SNAPSHOT_SUFFIX
 from barnabas.storage.segment import SEGMENT_SUFFIXES

@@ -32,7 +32,8 @@ _CRC_FROM = 16
 _SIZE_MIN = 26
 _MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 _USE = "barnabas, broker epoch "
-_USE_BYTES_MAX = 100
+_CLUSTER = "cluster "
+_USE_BYTES_MAX = 400
 
 
 def find_twins(
@@ -141,22 +142,43 @@ def used_here_last(locks: Iterable[DiskFile], broker_epoch: int) -> bool:
         locks: the open lock files.
         broker_epoch: of the last registration in the metadata log; -1 without one.
     """
-    expected = f"{_USE}{broker_epoch}\n".encode()
+    expected = _use(broker_epoch)
     try:
-        return all(lock.read_at(0, _USE_BYTES_MAX) == expected for lock in locks)
+        return all(lock.read_at(0, len(expected)) == expected for lock in locks)
     except OSError:
         return False
 
 
-def note_use(locks: Iterable[DiskFile], broker_epoch: int) -> None:
+def note_use(locks: Iterable[DiskFile], broker_epoch: int, cluster_id: str) -> None:
     """Say in the lock files that this broker registered; a note that is lost costs a look at the formats.
 
     Args:
         broker_epoch: of this broker's registration.
+        cluster_id: nothing else tells when a bit of it flips in meta.properties.
     """
+    note = _use(broker_epoch) + f"{_CLUSTER}{cluster_id}\n".encode()
     for lock in locks:
         try:
             lock.truncate(0)
-            lock.write_at(0, [f"{_USE}{broker_epoch}\n".encode()])
+            lock.write_at(0, [note])
         except OSError:
             continue  # the directory's first real write tells
+
+
+def cluster_of_last_use(lock: DiskFile, broker_epoch: int) -> str | None:
+    """Return the cluster of the broker that was the last to register; None when the lock file does not tell.
+
+    Args:
+        broker_epoch: as for `used_here_last`.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    use, found, rest = lock.read_at(0, _USE_BYTES_MAX).partition(_CLUSTER.encode())
+    if not found or use != _use(broker_epoch):
+        return None
+    return rest.removesuffix(b"\n").decode("utf-8", "replace")
+
+
+def _use(broker_epoch: int) -> bytes:
+    return f"{_USE}{broker_epoch}\n".encode()
