@@ -52,6 +52,13 @@ class RootReport:
     def recovery_point(self, key: TopicPartition) -> int | None:
         return self.offsets.get(checkpoint_file.RECOVERY_POINT_FILE, {}).get(key)
 
+    def start_is_wrong(self, key: TopicPartition, log: PartitionReport) -> bool:
+        """Whether a log has never come to where it starts by the checkpoint; else it has lost its end."""
+        others = (checkpoint_file.RECOVERY_POINT_FILE, checkpoint_file.HIGH_WATERMARK_FILE)
+        reached = max(self.offsets.get(name, {}).get(key, 0) for name in others)
+        start = self.offsets.get(checkpoint_file.LOG_START_OFFSET_FILE, {}).get(key, 0)
+        return log.readable and start > max(log.log_end_offset, reached)
+
 
 def look_at_root(disk: Disk, root: str) -> RootReport:
     """Read the files in a directory's root."""
@@ -226,7 +233,7 @@ def _misfit(name: str, key: TopicPartition, offset: int, log: PartitionReport, *
     start, end = log.log_start_offset, log.log_end_offset
     if name == checkpoint_file.LOG_START_OFFSET_FILE:
         fits = start <= offset <= end or (offset < start)
-        return None if fits else f"{key} starts at {offset}, but ends at {end}"
+        return None if fits else f"{key} starts at {offset}, but ends at {end}: a start drops all its records"
     if not 0 <= offset <= end:
         return f"{key}: {offset}, the log ends at {end}"
     if name == checkpoint_file.RECOVERY_POINT_FILE and clean and offset != end:

@@ -134,6 +134,7 @@ def _repair_root(  # noqa: PLR0917 - called once
     if backup.used:
         backup.sync()
         done.copies.append(backup.target)
+    _forget_wrong_starts(disk, root, mine, done)
     _doubt(disk, root, plans)
     for plan in plans:
         _carry_out(disk, found, root, plan, backup, done)
@@ -143,6 +144,26 @@ def _repair_root(  # noqa: PLR0917 - called once
             done.did(finding.file, f"moved to {backup.target}")
         root.findings.remove(finding)
     _write_checkpoints(disk, found, root, done, told={f.file for f in of_root})
+
+
+def _forget_wrong_starts(
+    disk: Disk, root: RootReport, mine: Sequence[tuple[PartitionQuestion, PartitionReport]], done: Repaired
+) -> None:
+    """Take starts that cannot be out of the checkpoint, before they cost records in a start or in this repair."""
+    starts = root.offsets.get(checkpoint_file.LOG_START_OFFSET_FILE, {})
+    wrong = {
+        key
+        for question, report in mine
+        if (key := TopicPartition(question.topic, question.partition)) in starts
+        and question.path == f"{root.path}/{question.name}"
+        and root.start_is_wrong(key, report)
+    }
+    if wrong:
+        right = {key: offset for key, offset in starts.items() if key not in wrong}
+        path = f"{root.path}/{checkpoint_file.LOG_START_OFFSET_FILE}"
+        checkpoint_file.write_offsets(disk, path, right)
+        root.offsets[checkpoint_file.LOG_START_OFFSET_FILE] = right
+        done.did(path, "written without starts that lie behind their logs")
 
 
 def _doubt(disk: Disk, root: RootReport, plans: Sequence[_Plan]) -> None:

@@ -436,9 +436,15 @@ class OpeningLog:
         return start, end
 
     def _drop_segments_below(self, log_start_offset: int, end: int) -> None:
-        """When the log ends before its checkpointed start, nothing of it may be read: start over there."""
+        """When the log ends before its checkpointed start, nothing of it may be read: start over there.
+
+        So does Apache Kafka: the checkpoint is what keeps deleted records deleted.
+        """
         if end < log_start_offset:
-            log.warning("%s ends before its start %d; it starts over there", self.name, log_start_offset)
+            log.warning(
+                "%s ends at %d, before the start %d that log-start-offset-checkpoint tells; it starts over there, "
+                "and its %d bytes of records are dropped", self.name, end, log_start_offset, self._segments.size,
+            )  # fmt: skip
             for segment in list(self._segments):
                 self._drop(segment)
 

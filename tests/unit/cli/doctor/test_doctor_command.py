@@ -281,3 +281,34 @@ def test_a_pipe_in_the_place_of_a_directorys_own_file_is_refused(
     path.unlink()
     os.mkfifo(path)
     assert doctor(data) == (2, [])
+
+
+@pytest.mark.parametrize("has_other_damage", [False, True])
+def test_a_start_beyond_the_logs_end_is_taken_back_before_it_costs_the_records(
+    data: Path, has_other_damage: bool
+) -> None:
+    path = str(data / checkpoint_file.LOG_START_OFFSET_FILE)
+    checkpoint_file.write_offsets(OsDisk(), path, {KEY: 1000})
+    if has_other_damage:
+        next((data / "t-0").glob("*.index")).write_bytes(b"12345678")
+    code, rows = doctor(data)
+    (finding,) = (row for row in rows if row["kind"] == "finding" and row["file"] == path)
+    assert code == 1
+    assert finding["cause"] == f"t-0 starts at 1000, but ends at {2 * BATCHES}: a start drops all its records"
+    doctor(data, "--repair", "lossless")
+    assert checkpoint_file.read_offsets(OsDisk(), path) == {}
+    assert doctor(data)[0] == 0
+    assert offsets(data) == list(range(2 * BATCHES))
+
+
+def test_a_start_that_the_log_had_come_to_stays(data: Path) -> None:
+    """It has lost its end, and what was deleted must not be back."""
+    path = str(data / checkpoint_file.LOG_START_OFFSET_FILE)
+    checkpoint_file.write_offsets(OsDisk(), path, {KEY: 2 * BATCHES - 2})
+    for last in sorted((data / "t-0").glob("*.log"))[2:]:
+        last.unlink()
+    doctor(data, "--repair", "truncate")
+    again = LogHarness(OsDisk(), root=str(data), config=CONFIG)
+    start = checkpoint_file.read_offsets(OsDisk(), path)[KEY]
+    log = again.open(log_start_offset=start)
+    assert log.log_start_offset == log.log_end_offset
