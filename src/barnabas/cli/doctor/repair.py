@@ -149,7 +149,7 @@ def _repair_root(  # noqa: PLR0917 - called once
 def _forget_wrong_starts(
     disk: Disk, root: RootReport, mine: Sequence[tuple[PartitionQuestion, PartitionReport]], done: Repaired
 ) -> None:
-    """Take starts that cannot be out of the checkpoint, before they cost records in a start or in this repair."""
+    """Take starts that cannot be out of the checkpoint: a start, or this repair, would drop the records."""
     starts = root.offsets.get(checkpoint_file.LOG_START_OFFSET_FILE, {})
     wrong = {
         key

@@ -442,8 +442,9 @@ class OpeningLog:
         """
         if end < log_start_offset:
             log.warning(
-                "%s ends at %d, before the start %d that log-start-offset-checkpoint tells; it starts over there, "
-                "and its %d bytes of records are dropped", self.name, end, log_start_offset, self._segments.size,
+                "%s ends at %d, before the start %d of log-start-offset-checkpoint; it starts over there, "
+                "and its %d bytes of records are dropped",
+                self.name, end, log_start_offset, self._segments.size,
             )  # fmt: skip
             for segment in list(self._segments):
                 self._drop(segment)
