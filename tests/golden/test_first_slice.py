@@ -5,6 +5,7 @@ tests/interop/test_first_slice_oracle.py asks both and keeps the record true.
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -22,9 +23,16 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BarnabasBroker]
         assert "fault while" not in running.log_path.read_text()
 
 
+@pytest.fixture(scope="module")
+def recorded() -> dict[str, dict[str, Any]]:
+    return load()
+
+
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_barnabas_answers_as_apache_kafka_did(broker: BarnabasBroker, name: str) -> None:
-    theirs = load()[name]
+def test_barnabas_answers_as_apache_kafka_did(
+    broker: BarnabasBroker, recorded: dict[str, dict[str, Any]], name: str
+) -> None:
+    theirs = recorded[name]
     ours = json.loads(json.dumps(play(broker.port, name)))
     assert theirs.keys() == ours.keys()
     wrong = [line for what in theirs for line in unexplained(what, theirs[what], ours[what])]

@@ -5,6 +5,7 @@ can have is there many times: null and empty keys and values, no headers, repeat
 and empty header values, text beyond ASCII, timestamps out of order.
 """
 
+import functools
 import random
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -34,10 +35,11 @@ _WORDS = b"broker log offset epoch leader batch record segment index fetch produ
 _HEADER_KEYS = ("trace", "content-type", "Grüße", "x", "")
 
 
-def make_records(count: int, seed: int) -> list[Record]:
+@functools.cache
+def make_records(count: int, seed: int) -> tuple[Record, ...]:
     """Return `count` records for PARTITIONS partitions, always the same ones for a seed."""
     rng = random.Random(seed)
-    return [_make_record(rng, i) for i in range(count)]
+    return tuple(_make_record(rng, i) for i in range(count))
 
 
 def _make_record(rng: random.Random, i: int) -> Record:
