@@ -18,13 +18,11 @@ All arithmetic is on ints and bytes, in free functions, so that this file can be
 Rejected: decoding into Record objects (five times the cost), and trusting the header's max timestamp.
 """
 
-from collections.abc import Iterator
-
 from barnabas.base.disk import Buffer
 from barnabas.base.errors import DecodeError
 from barnabas.base.named_tuple import NamedTuple
 from barnabas.protocol.records import RECORD_BYTES_MIN
-from barnabas.protocol.varint import decode_varint, decode_varlong, encode_varint
+from barnabas.protocol.varint import decode_varint, decode_varlong
 
 _RUN_RECORDS_MIN = 16
 """A run shorter than this costs more than walking its records one by one."""
@@ -43,6 +41,8 @@ _LOW_COLUMN = bytes(range(0x80, 0x100, 2)) * 128
 _MIDDLE_COLUMN = b"".join(bytes((high,)) * 64 for high in range(0x80))
 _MIDDLE_COLUMN_CONTINUED = b"".join(bytes((high,)) * 64 for high in range(0x80, 0x100))
 _EVEN_BYTES = bytes(range(0, 0x100, 2))
+
+_new_tuple = tuple.__new__
 
 
 class RecordsSummary(NamedTuple):
@@ -70,6 +70,8 @@ def summarize_records(section: Buffer, records_count: int) -> RecordsSummary:
     end = len(section)
     if records_count < 1 or records_count * RECORD_BYTES_MIN > end:
         raise DecodeError(f"{records_count} records cannot fit into {end} bytes")
+    if records_count == 1 and (summary := _summarize_lone(section, end)) is not None:
+        return summary
     state = _Walk()
     if end > records_count * _COPY_RECORD_BYTES_MAX and not isinstance(section, bytes):
         position = _walk_large(section, end, records_count, state)
@@ -88,6 +90,42 @@ def summarize_records(section: Buffer, records_count: int) -> RecordsSummary:
     return RecordsSummary(
         state.delta_max, state.delta_max_index, state.delta_min, state.keyless_index, state.misplaced_index
     )
+
+
+def _summarize_lone(section: Buffer, end: int) -> RecordsSummary | None:
+    """Sum up the only record of a batch when it is of the plainest kind, as of a producer that does not wait.
+
+    That is: no deltas, a key of less than 64 bytes, a value of less than 8 KiB, no headers. None leaves it,
+    and what is wrong with it, to the walk.
+    """
+    start = section[0]
+    position = 1
+    if start > 0x7F:
+        high = section[1]
+        if high > 0x7F:
+            return None
+        start = start & 0x7F | high << 7
+        position = 2
+    key_at = position + 3
+    if start != (end - position) << 1 or section[position + 1 : key_at] != b"\0\0":
+        return None
+    key = section[key_at]
+    position = key_at + 1 if key & 1 else key_at + 1 + (key >> 1)
+    if key > 0x7F or position + 2 > end:
+        return None
+    value = section[position]
+    position += 1
+    if value > 0x7F:
+        high = section[position]
+        if high > 0x7F:
+            return None
+        value = value & 0x7F | high << 7
+        position += 1
+    if value & 1 == 0:
+        position += value >> 1
+    if position + 1 != end or section[position]:
+        return None
+    return _new_tuple(RecordsSummary, (0, 0, 0, 0 if key & 1 else -1, -1))
 
 
 class _Walk:
@@ -133,7 +171,7 @@ def _walk_large(data: Buffer, end: int, count: int, state: _Walk) -> int:
     """Walk records whose bytes are too many to copy: what a few calls per record cost is nothing there."""
     position = 0
     for index in range(count):
-        position, delta, offset_delta, has_key = _read_record(data, position, end)
+        position, delta, offset_delta, has_key = read_record(data, position, end)
         if delta > state.delta_max:
             state.delta_max, state.delta_max_index = delta, index
         state.delta_min = min(state.delta_min, delta)
@@ -144,7 +182,7 @@ def _walk_large(data: Buffer, end: int, count: int, state: _Walk) -> int:
     return position
 
 
-def _read_record(data: Buffer, position: int, end: int) -> tuple[int, int, int, bool]:
+def read_record(data: Buffer, position: int, end: int) -> tuple[int, int, int, bool]:
     """Check one record; return (position behind, timestamp delta, offset delta, has a key)."""
     size, position = decode_varint(data, position, end)
     record_end = position + size
@@ -450,43 +488,3 @@ def _extreme_byte(part: bytes, wants_max: bool) -> int:
 
 
 _ALL_BYTES = bytes(range(0x100))
-
-
-def iter_record_facts(section: Buffer, records_count: int) -> Iterator[tuple[int, int, bool]]:
-    """Yield (index, timestamp delta, has a key) of each record, for naming the wrong ones.
-
-    Nothing is kept of a record once it was yielded, so that a batch of millions of tiny records cannot
-    be turned into millions of objects.
-
-    Args:
-        section: has passed `summarize_records` with the same count.
-    """
-    end = len(section)
-    position = 0
-    for index in range(records_count):
-        position, delta, _, has_key = _read_record(section, position, end)
-        yield index, delta, has_key
-
-
-def renumber_records(section: Buffer, records_count: int) -> bytes:
-    """Return the records with offset deltas 0, 1, 2, ...
-
-    Args:
-        section: has passed `summarize_records` with the same count.
-    """
-    view = memoryview(section)
-    end = len(section)
-    renumbered = bytearray()
-    position = 0
-    for index in range(records_count):
-        size, start = decode_varint(section, position, end)
-        record_end = start + size
-        _, offset_start = decode_varlong(section, start + 1, record_end)
-        _, key_start = decode_varint(section, offset_start, record_end)
-        offset_delta = encode_varint(index)
-        renumbered += encode_varint(size - (key_start - offset_start) + len(offset_delta))
-        renumbered += view[start:offset_start]
-        renumbered += offset_delta
-        renumbered += view[key_start:record_end]
-        position = record_end
-    return bytes(renumbered)

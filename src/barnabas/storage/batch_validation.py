@@ -42,13 +42,9 @@ from barnabas.protocol.record_batch import (
     TimestampType,
     restamped_header,
 )
-from barnabas.protocol.record_walk import (
-    RecordsSummary,
-    iter_record_facts,
-    renumber_records,
-    summarize_records,
-)
+from barnabas.protocol.record_walk import RecordsSummary, summarize_records
 from barnabas.protocol.records import wrap_int64
+from barnabas.protocol.records_one_by_one import iter_record_facts, renumber_records
 from barnabas.storage.producer_state.states import AppendOrigin
 
 RECORD_ERRORS_MAX = 1000

@@ -11,8 +11,6 @@ from barnabas.base.errors import DecodeError
 from barnabas.protocol import record_walk
 from barnabas.protocol.record_walk import (
     RecordsSummary,
-    iter_record_facts,
-    renumber_records,
     summarize_records,
 )
 from barnabas.protocol.records import decode_records, encode_record
@@ -102,6 +100,28 @@ def test_large_records_are_walked_without_a_copy() -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("headers", [[], [("h", b"1")]])
+@pytest.mark.parametrize("key", [None, b"", b"k" * 63, b"k" * 64, b"k" * 200])
+@pytest.mark.parametrize("value_bytes", [None, 0, 60, 63, 64, 120, 8100, 8192, 20000])
+def test_a_lone_record_and_whatever_it_is_damaged_to(
+    value_bytes: int | None, key: bytes | None, headers: list[tuple[str, bytes]]
+) -> None:
+    section = encode_record(0, 0, key, None if value_bytes is None else bytes(value_bytes), headers)
+    check(section, 1)
+    behind_key = section.index(b"k" * len(key)) + len(key) if key else 5
+    places = {*range(8), *range(behind_key - 1, behind_key + 5), len(section) - 1}
+    for place in places & set(range(len(section))):
+        for value in {0, 1, 2, 3, 0x7E, 0x7F, 0x80, 0x81, 0xFF, section[place] ^ 1, section[place] ^ 0x80}:
+            mutated = section[:place] + bytes((value,)) + section[place + 1 :]
+            try:
+                expected = expected_summary(mutated, 1)
+            except DecodeError:
+                with pytest.raises(DecodeError):
+                    summarize_records(mutated, 1)
+            else:
+                assert summarize_records(mutated, 1) == expected
+
+
 def walked_as_large(section: bytes, count: int) -> bool:
     try:
         return record_walk._walk_large(section, len(section), count, record_walk._Walk()) == len(section)
@@ -143,19 +163,3 @@ def test_random_bytes_raise_decode_error_or_sum_up(data: bytes, count: int) -> N
     except DecodeError:
         return
     assert summary == expected_summary(data, count)
-
-
-def test_facts_and_renumbering() -> None:
-    parts = [
-        encode_record(i * 3, i * 1000, b"k" if i % 2 else None, b"v" * i, [("h", b"")]) for i in range(100)
-    ]
-    section = b"".join(parts)
-    facts = list(iter_record_facts(section, 100))
-    assert facts == [(i, i * 3, bool(i % 2)) for i in range(100)]
-    renumbered = renumber_records(memoryview(section), 100)
-    before = decode_records(section, records_count=100, base_offset=0, base_timestamp=0)
-    after = decode_records(renumbered, records_count=100, base_offset=0, base_timestamp=0)
-    assert [record.offset for record in after] == list(range(100))
-    for old, new in zip(before, after, strict=True):
-        new.offset = old.offset
-        assert new == old
