@@ -3,6 +3,7 @@
 Each check prints one line, and its whole output only when it fails.
 """
 
+import functools
 import re
 import subprocess
 import sys
@@ -40,6 +41,7 @@ def foreign_words() -> re.Pattern[str]:
     return re.compile("|".join(paths + hosts))
 
 
+@functools.cache
 def tracked(*patterns: str) -> list[Path]:
     """Return the files that git tracks, or would if they were added."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
