@@ -10,6 +10,7 @@ from barnabas.base.hints import Any
 from barnabas.cli.dump.directory import DumpOptions, dump_file, files_under
 from barnabas.cli.dump.findings import Findings, Problem, Row, Tally
 from barnabas.cli.main import EXIT_FAILURE
+from barnabas.cli.options import lines_output_option
 
 
 @click.command()
@@ -24,14 +25,7 @@ from barnabas.cli.main import EXIT_FAILURE
     help="Whose records they are, for files outside of their partition's directory.",
 )
 @click.option("--check-only", is_flag=True, help="Show problems only.")
-@click.option(
-    "--output",
-    "-o",
-    type=click.Choice(["plain", "json"]),
-    default="plain",
-    show_default=True,
-    help="Lines for people, or one JSON object a line.",
-)
+@lines_output_option
 def command(
     *,
     paths: tuple[str, ...],

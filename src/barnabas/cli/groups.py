@@ -10,7 +10,7 @@ from barnabas.cli.client import admin, groups
 from barnabas.cli.client.cluster import Cluster
 from barnabas.cli.client.errors import BrokerError, error_name
 from barnabas.cli.client.groups import GroupMember, TopicPartition
-from barnabas.cli.options import Bootstrap, GroupName, bootstrap_option, connect, output_option
+from barnabas.cli.options import Bootstrap, GroupName, bootstrap_option, connect, filter_option, output_option
 from barnabas.cli.output import Column, print_json, print_table
 from barnabas.cli.root import CommandFailed
 
@@ -39,22 +39,8 @@ command.add_command(group_offsets.delete_offsets)
 
 
 @command.command("list")
-@click.option(
-    "--state",
-    "states",
-    multiple=True,
-    metavar="STATE",
-    type=click.Choice(STATES, case_sensitive=False),
-    help=f"Only groups in this state: {', '.join(STATES)}.",
-)
-@click.option(
-    "--type",
-    "kinds",
-    multiple=True,
-    metavar="TYPE",
-    type=click.Choice(TYPES, case_sensitive=False),
-    help=f"Only groups of this type: {', '.join(TYPES)}.",
-)
+@filter_option("--state", "states", STATES, "Only groups in this state")
+@filter_option("--type", "kinds", TYPES, "Only groups of this type")
 @bootstrap_option
 @output_option
 def list_groups(

@@ -1,6 +1,6 @@
 """Options and argument types that several commands share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import click
 
@@ -139,14 +139,36 @@ def output_choice() -> "click.Choice[str]":
 
 def output_option(command: Command) -> Command:
     """Add --output plain|json."""
+    return _output_option(command, "A table, or one JSON document for programs.")
+
+
+def lines_output_option(command: Command) -> Command:
+    """Add --output plain|json to a command whose results come one by one."""
+    return _output_option(command, "Text for people, or one JSON object a line.")
+
+
+def _output_option(command: Command, help_text: str) -> Command:
     return click.option(
-        "--output",
-        "-o",
-        type=output_choice(),
-        default="plain",
-        show_default=True,
-        help="A table, or one JSON document for programs.",
+        "--output", "-o", type=output_choice(), default="plain", show_default=True, help=help_text
     )(command)
+
+
+def filter_option(
+    name: str, parameter: str, values: Sequence[str], help_text: str
+) -> Callable[[Command], Command]:
+    """Make an option that may be given several times, each time with one of the values, in any case.
+
+    Args:
+        help_text: what it restricts to; the values are told behind it.
+    """
+    return click.option(
+        name,
+        parameter,
+        multiple=True,
+        metavar=name.removeprefix("--").upper(),
+        type=click.Choice(values, case_sensitive=False),
+        help=f"{help_text}: {', '.join(values)}.",
+    )
 
 
 def connect(bootstrap_server: Bootstrap, timeout: float) -> Cluster:

@@ -8,7 +8,7 @@ from barnabas.base.hints import Any
 from barnabas.cli.client import transactions
 from barnabas.cli.client.errors import BrokerError, error_name
 from barnabas.cli.client.transactions import OpenTransaction, TransactionInfo
-from barnabas.cli.options import Bootstrap, TopicName, bootstrap_option, connect, output_option
+from barnabas.cli.options import Bootstrap, TopicName, bootstrap_option, connect, filter_option, output_option
 from barnabas.cli.output import Column, print_json, print_table
 from barnabas.cli.root import CommandFailed
 
@@ -23,14 +23,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option(
-    "--state",
-    "states",
-    multiple=True,
-    metavar="STATE",
-    type=click.Choice(STATES, case_sensitive=False),
-    help=f"Only transactional ids in this state: {', '.join(STATES)}.",
-)
+@filter_option("--state", "states", STATES, "Only transactional ids in this state")
 @bootstrap_option
 @output_option
 def list_transactions(

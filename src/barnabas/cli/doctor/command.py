@@ -11,6 +11,7 @@ from barnabas.base.hints import Any
 from barnabas.cli.doctor.examination import CannotExamineError, Examination, examine
 from barnabas.cli.doctor.findings import Finding, Fix, PartitionReport, Severity
 from barnabas.cli.main import EXIT_FAILURE, EXIT_OK, EXIT_USAGE
+from barnabas.cli.options import lines_output_option
 from barnabas.cli.output import Column, print_table, visible
 from barnabas.cli.progress import size_text
 
@@ -41,14 +42,7 @@ _TOLD_MAX = 200
     help="Partitions read at one time.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
-@click.option(
-    "--output",
-    "-o",
-    type=click.Choice(["plain", "json"]),
-    default="plain",
-    show_default=True,
-    help="A table for people, or one JSON object a line.",
-)
+@lines_output_option
 def command(
     *,
     paths: tuple[str, ...],
