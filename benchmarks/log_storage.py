@@ -15,7 +15,7 @@ from barnabas.base.clock import SystemClock
 from barnabas.base.disk import OsDisk
 from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.storage.deletions import PendingDeletions
-from barnabas.storage.loading.recovery import OpenResult, open_log
+from barnabas.storage.loading.recovery import OpeningLog, OpenResult, open_log
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
@@ -33,7 +33,7 @@ def batch(size: int, **options: Any) -> bytes:
 
 def open_in(folder: str, name: str, **options: Any) -> OpenResult:
     disk = OsDisk()
-    return open_log(
+    opening = OpeningLog(
         directory=LogDirectory(disk, folder),
         path=f"{folder}/{name}-0",
         topic=name,
@@ -46,6 +46,7 @@ def open_in(folder: str, name: str, **options: Any) -> OpenResult:
         topic_id=bytes(range(16)),
         **options,
     )
+    return open_log(opening)
 
 
 def per_call_us(call: Callable[[int], object], count: int) -> float:

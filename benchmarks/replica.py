@@ -27,7 +27,7 @@ from barnabas.replica.fetch import FetchIsolation, FetchOutcome, FetchParams, Fe
 from barnabas.replica.manager import ReplicaManager
 from barnabas.replica.produce import AppendPartition
 from barnabas.storage.deletions import PendingDeletions
-from barnabas.storage.loading.recovery import open_log
+from barnabas.storage.loading.recovery import OpeningLog, open_log
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
@@ -53,7 +53,7 @@ class LogFolder:
         self, topic: str, partition: int, topic_id: bytes, config: LogConfig, *, is_new: bool
     ) -> Log:
         del is_new
-        return open_log(
+        opening = OpeningLog(
             directory=LogDirectory(self.disk, self.path),
             path=f"{self.path}/{topic}-{partition}",
             topic=topic,
@@ -64,7 +64,8 @@ class LogFolder:
             deletions=PendingDeletions(self.disk),
             random_below=lambda _: 0,
             topic_id=topic_id,
-        ).log
+        )
+        return open_log(opening).log
 
     def set_aside(self, topic: str, partition: int) -> None: ...
 

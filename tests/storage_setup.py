@@ -7,7 +7,7 @@ from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
 from barnabas.storage.deletions import PendingDeletions
-from barnabas.storage.loading.recovery import OpenResult, open_log
+from barnabas.storage.loading.recovery import OpeningLog, OpenResult, open_log
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
@@ -60,11 +60,12 @@ class LogHarness:
         self.directory = LogDirectory(self.disk, self.root, lambda _, error: self.failures.append(error))
 
     def open_result(self, **options: Any) -> OpenResult:
-        return open_log(
+        opening = OpeningLog(
             directory=self.directory, path=self.path, topic=self.topic, partition=0,
             config=self.config, clock=self.clock, cache=self.cache, deletions=self.deletions,
             random_below=lambda limit: limit - 1, **options,
         )  # fmt: skip
+        return open_log(opening)
 
     def open(self, **options: Any) -> Log:
         return self.open_result(**options).log

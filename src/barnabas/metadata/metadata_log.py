@@ -38,7 +38,7 @@ from barnabas.metadata.takeover import check_first_features, check_image, check_
 from barnabas.protocol import messages
 from barnabas.protocol.control_records import ControlType
 from barnabas.storage.deletions import PendingDeletions
-from barnabas.storage.loading.recovery import open_log
+from barnabas.storage.loading.recovery import OpeningLog, open_log
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
@@ -185,7 +185,7 @@ class MetadataLog:
         remove_leftovers(self._directory.disk, self._path)
 
     def _open_log(self, latest: SnapshotId) -> None:
-        result = open_log(
+        opening = OpeningLog(
             directory=self._directory,
             path=self._path,
             topic=TOPIC,
@@ -205,6 +205,7 @@ class MetadataLog:
             recovery_point=latest.end_offset,
             topic_id=METADATA_TOPIC_ID,
         )
+        result = open_log(opening)
         opened = self._log = result.log
         if result.truncated_bytes:
             log.warning(

@@ -18,7 +18,7 @@ from barnabas.base.worker import RunBlocking
 from barnabas.storage.checkpoints.log_checkpoints import LogCheckpoints
 from barnabas.storage.deletions import PendingDeletions
 from barnabas.storage.flush.group_commit import GroupCommit
-from barnabas.storage.loading.recovery import open_log
+from barnabas.storage.loading.recovery import OpeningLog, open_log
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
@@ -131,12 +131,13 @@ class PartitionLogs:
         Raises:
             ApiError: KAFKA_STORAGE_ERROR; the directory is offline.
         """
-        return open_log(
+        opening = OpeningLog(
             directory=directory, path=path, topic=key.topic, partition=key.partition,
             config=config, clock=self._clock, cache=self._cache, deletions=self._deletions,
             random_below=self._entropy.random_below, topic_id=topic_id, log_start_offset=log_start_offset,
             producer_expiration_ms=self.config.producer_id_expiration_ms,
-        ).log  # fmt: skip
+        )  # fmt: skip
+        return open_log(opening).log
 
     def add(self, key: TopicPartition, opened: Log) -> None:
         """Take a log over that was opened."""

@@ -24,7 +24,7 @@ from barnabas.replica.produce import AppendOutcome, AppendPartition
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
 from barnabas.storage.deletions import PendingDeletions
-from barnabas.storage.loading.recovery import open_log
+from barnabas.storage.loading.recovery import OpeningLog, open_log
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
@@ -76,7 +76,7 @@ class Logs:
         if log is not None and log.topic_id != topic_id:
             raise ApiError(ErrorCode.INCONSISTENT_TOPIC_ID)
         if log is None:
-            opened = open_log(
+            opening = OpeningLog(
                 directory=self.directory,
                 path=f"/data/{topic}-{partition}",
                 topic=topic,
@@ -88,7 +88,7 @@ class Logs:
                 random_below=lambda bound: 0,
                 topic_id=topic_id,
             )
-            log = self.logs[key] = opened.log
+            log = self.logs[key] = open_log(opening).log
         return log
 
     def delete(self, topic: str, partition: int) -> None:

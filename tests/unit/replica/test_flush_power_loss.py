@@ -7,7 +7,7 @@ import pytest
 from barnabas.base.errors import ErrorCode
 from barnabas.replica.produce import AppendOutcome
 from barnabas.storage.deletions import PendingDeletions
-from barnabas.storage.loading.recovery import open_log
+from barnabas.storage.loading.recovery import OpeningLog, open_log
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
@@ -20,11 +20,12 @@ from .test_flush_messages import code
 
 def reopened(broker: FlushedBroker, number: int = 0) -> Log:
     """The partition's log as a start after a crash finds it."""
-    return open_log(
+    opening = OpeningLog(
         directory=LogDirectory(broker.logs.disk, "/data"), path=f"/data/{TOPIC}-{number}", topic=TOPIC,
         partition=number, config=LogConfig(), clock=broker.clock, cache=SegmentCache(),
         deletions=PendingDeletions(broker.logs.disk), random_below=lambda bound: 0, topic_id=TOPIC_ID,
-    ).log  # fmt: skip
+    )  # fmt: skip
+    return open_log(opening).log
 
 
 @pytest.mark.parametrize("flush_messages", [1, 4])

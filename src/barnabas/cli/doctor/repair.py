@@ -29,7 +29,7 @@ from barnabas.cli.doctor.partition import METADATA_TOPIC, PartitionQuestion, exa
 from barnabas.storage.checkpoints import checkpoint_file
 from barnabas.storage.checkpoints.directory_checkpoints import CLEAN_SHUTDOWN_FILE
 from barnabas.storage.deletions import PendingDeletions
-from barnabas.storage.loading.recovery import open_log
+from barnabas.storage.loading.recovery import OpeningLog, open_log
 from barnabas.storage.loading.segment_check import UnsupportedLogError
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
@@ -290,7 +290,7 @@ def _rebuild(disk: Disk, root: RootReport, plan: _Plan, done: Repaired) -> None:
     clock = SystemClock()
     key = TopicPartition(question.topic, question.partition)
     try:
-        opened = open_log(
+        opening = OpeningLog(
             directory=LogDirectory(disk, root.path),
             path=question.path,
             topic=question.topic,
@@ -311,7 +311,7 @@ def _rebuild(disk: Disk, root: RootReport, plan: _Plan, done: Repaired) -> None:
             log_start_offset=root.offsets.get(checkpoint_file.LOG_START_OFFSET_FILE, {}).get(key, 0),
             names=[n for n in disk.list_dir(question.path) if not n.endswith(TEMPORARY_SUFFIX)],
         )
-        opened.log.close()
+        open_log(opening).log.close()
     except (ApiError, UnsupportedLogError) as error:
         raise CannotRepairError(f"{question.path}: {error}") from error
     done.did(question.path, "indexes, producer snapshots and leader epochs made anew")

@@ -61,9 +61,6 @@ log = Logger(__name__)
 PRODUCER_ID_EXPIRATION_MS = 86_400_000
 """producer.id.expiration.ms unless set."""
 
-Progress = Callable[[str, int, int], None]
-"""Called with (log name, bytes checked, bytes to check) while batches are checked."""
-
 Scan = Callable[[ScanRequest], SegmentScan]
 """Scans a segment, or waits until somebody has."""
 
@@ -79,58 +76,6 @@ class OpenResult(NamedTuple):
     log: Log
     truncated_bytes: int
     checked_bytes: int
-
-
-def open_log(
-    *,
-    directory: LogDirectory,
-    path: str,
-    topic: str,
-    partition: int,
-    config: LogConfig,
-    clock: Clock,
-    cache: SegmentCache,
-    deletions: PendingDeletions,
-    random_below: Callable[[int], int],
-    clean: bool = False,
-    recovery_point: int = 0,
-    log_start_offset: int = 0,
-    topic_id: bytes | None = None,
-    names: list[str] | None = None,
-    producer_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS,
-    progress: Progress | None = None,
-) -> OpenResult:
-    """Open a partition's directory, or make it.
-
-    Args: as of `OpeningLog`.
-
-    Raises:
-        ApiError: KAFKA_STORAGE_ERROR; the directory is offline then.
-        UnsupportedLogError: old batch formats; nothing was changed.
-    """
-    opening = OpeningLog(
-        directory=directory, path=path, topic=topic, partition=partition, config=config, clock=clock,
-        cache=cache, deletions=deletions, random_below=random_below, clean=clean,
-        recovery_point=recovery_point, log_start_offset=log_start_offset, topic_id=topic_id, names=names,
-        producer_expiration_ms=producer_expiration_ms,
-    )  # fmt: skip
-    opening.prepare()
-    to_check = sum(request.size for request in opening.to_scan)
-    checked = 0
-
-    def scan(request: ScanRequest) -> SegmentScan:
-        nonlocal checked
-        before = checked
-
-        def tell(count: int) -> None:
-            if progress is not None:
-                progress(opening.name, before + count, to_check)
-
-        done = scan_segment(request, tell)
-        checked += done.valid_bytes
-        return done
-
-    return opening.finish(scan)
 
 
 class OpeningLog:
@@ -481,6 +426,21 @@ class OpeningLog:
             as_closed=fresh or (clean and not self._indexless),
         )
         return OpenResult(opened, self._truncated_bytes, self._checked_bytes)
+
+
+def open_log(opening: OpeningLog) -> OpenResult:
+    """Open a partition's directory, or make it, at once and alone.
+
+    Raises:
+        ApiError: KAFKA_STORAGE_ERROR; the directory is offline then.
+        UnsupportedLogError: old batch formats; nothing was changed.
+    """
+    opening.prepare()
+    return opening.finish(lambda request: scan_segment(request, _tell_nobody))
+
+
+def _tell_nobody(_: int) -> None:
+    """A single log is read too quickly for anybody to ask how far it is."""
 
 
 def _later_text(later: Sequence[LogSegment]) -> str:

@@ -53,14 +53,6 @@ def test_only_what_lies_behind_the_recovery_point_is_checked() -> None:
     assert killed(harness, result.log).checked_bytes == 10 * SIZE
 
 
-def test_progress_is_told() -> None:
-    harness, log = filled()
-    log.abandon()
-    told: list[tuple[str, int, int]] = []
-    harness.open_result(progress=lambda *what: told.append(what))
-    assert told[-1] == ("t-0", 10 * SIZE, 10 * SIZE)
-
-
 @pytest.mark.parametrize("position", [0, 8, 16, 17, 23, 60, SIZE - 1])
 def test_a_bad_batch_ends_the_log_and_later_segments_go(position: int) -> None:
     harness, log = filled()
