@@ -16,7 +16,7 @@ per probe, ten of them in a table that is nine tenths full), and a database in a
 """
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from xxhash import xxh3_128_digest
 
@@ -32,6 +32,7 @@ WAITING_KEYS_MAX = 16_384
 _HASH_BYTES = 16
 _BUCKET_ENTRIES = 16
 _BUCKET_BYTES = _BUCKET_ENTRIES * _HASH_BYTES
+_NOWHERE = -1
 
 
 class OffsetMap:
@@ -135,7 +136,7 @@ class OffsetMap:
             if key is not None:
                 if self._entries >= self._entries_limit:
                     break
-                self._put(((key, offset),))
+                self._put((key,), (offset,))
                 self.latest_offset = offset
             taken += 1
         self._verdicts.mark_tombstones(offsets[number] for number in valueless)
@@ -151,7 +152,7 @@ class OffsetMap:
     def _put_waiting(self) -> None:
         """Put the keys that wait into the table."""
         if self._waiting:
-            self._put(self._waiting.items())
+            self._put(self._waiting, self._waiting.values())
             self._waiting.clear()
         self._mark_tombstones()
 
@@ -160,15 +161,34 @@ class OffsetMap:
             self._verdicts.mark_tombstones(self._tombstones)
             self._tombstones.clear()
 
-    def _put(self, items: Iterable[tuple[bytes | None, int]]) -> None:
+    def _put(self, keys: Iterable[bytes | None], offsets: Iterable[int]) -> None:
         """Put keys into the table, for which there is room."""
         stays, goes = Verdicts.STAYS, Verdicts.GOES
-        hashes, values, used = self._hashes, self._offsets, self._used
-        buckets, seed, find = self._buckets, self._seed, self._hashes.find
+        values = self._offsets
         verdicts = self._verdicts.of_offsets
         first, verdicts_end = self._verdicts.first_offset, self._verdicts.first_offset + len(verdicts)
-        for key, offset in items:
+        for place, offset in zip(self._places(keys, add=True), offsets, strict=True):
+            if place < 0:
+                continue
+            if NO_OFFSET < values[place] < verdicts_end:
+                verdicts[values[place] - first] = goes
+            values[place] = offset
+            if offset < verdicts_end:
+                verdicts[offset - first] = stays
+
+    def _places(self, keys: Iterable[bytes | None], *, add: bool) -> Iterator[int]:
+        """Find the places of keys in the table; negative for None, and for those that are not there.
+
+        A generator, so that the table's parts are not fetched anew for each key.
+
+        Args:
+            add: give unknown keys a place, which has no offset yet.
+        """
+        hashes, used, find = self._hashes, self._used, self._hashes.find
+        buckets, seed = self._buckets, self._seed
+        for key in keys:
             if key is None:
+                yield _NOWHERE
                 continue
             digest = xxh3_128_digest(key, seed)
             bucket = hash(key) % buckets
@@ -179,21 +199,16 @@ class OffsetMap:
                 while at >= 0 and at % _HASH_BYTES:
                     at = find(digest, at + 1, end)
                 if at >= 0:
-                    place = at // _HASH_BYTES
-                    earlier = values[place]
-                    if earlier < verdicts_end:
-                        verdicts[earlier - first] = goes
+                    yield at // _HASH_BYTES
                     break
                 if end - start < _BUCKET_BYTES:
-                    hashes[end : end + _HASH_BYTES] = digest
-                    used[bucket] += _HASH_BYTES
-                    self._entries += 1
-                    place = end // _HASH_BYTES
+                    if add:
+                        hashes[end : end + _HASH_BYTES] = digest
+                        used[bucket] += _HASH_BYTES
+                        self._entries += 1
+                    yield end // _HASH_BYTES if add else _NOWHERE
                     break
                 bucket = bucket + 1 if bucket + 1 < buckets else 0
-            values[place] = offset
-            if offset < verdicts_end:
-                verdicts[offset - first] = stays
 
     def note_read_to(self, offset: int) -> None:
         """Say that the map knows everything up to `offset`, inclusive."""
@@ -202,26 +217,5 @@ class OffsetMap:
     def offsets_of(self, keys: Sequence[bytes | None]) -> list[int]:
         """Return the offset of each key's last record; NO_OFFSET where none is known or the key is None."""
         self._put_waiting()
-        values, used, buckets, seed = self._offsets, self._used, self._buckets, self._seed
-        find = self._hashes.find
-        found: list[int] = []
-        for key in keys:
-            if key is None:
-                found.append(NO_OFFSET)
-                continue
-            digest = xxh3_128_digest(key, seed)
-            bucket = hash(key) % buckets
-            while True:
-                start = bucket * _BUCKET_BYTES
-                end = start + used[bucket]
-                at = find(digest, start, end)
-                while at >= 0 and at % _HASH_BYTES:
-                    at = find(digest, at + 1, end)
-                if at >= 0:
-                    found.append(values[at // _HASH_BYTES])
-                    break
-                if end - start < _BUCKET_BYTES:
-                    found.append(NO_OFFSET)
-                    break
-                bucket = bucket + 1 if bucket + 1 < buckets else 0
-        return found
+        values = self._offsets
+        return [NO_OFFSET if place < 0 else values[place] for place in self._places(keys, add=False)]
