@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 from tests import toolchain
 from tests.broker import BarnabasBroker
 from tests.oracle.jvm import java
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("transactions")]
 
@@ -78,13 +79,6 @@ def end_offset(broker: BarnabasBroker, isolation: IsolationLevel) -> int:
     return int(found.result(DEADLINE_S).offset)
 
 
-def until(holds: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not holds():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
-
-
 def write_plain(broker: BarnabasBroker, value: bytes) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap})
     producer.produce(TOPIC, value=value)
@@ -115,7 +109,7 @@ def test_what_a_dead_client_left_open_is_seen_ended_by_its_timeout_and_holds_nob
     assert message.value() == b"later"
     # The transaction began a moment before its client was killed, so its time was up a moment sooner.
     assert ended - abandoned >= TIMEOUT_MS / 1000 - 1
-    until(
+    wait_until(
         lambda: transactions(broker, "describe", TRANSACTIONAL_ID)[0]["state"] == "CompleteAbort",
         "the transaction is aborted",
     )
@@ -141,4 +135,4 @@ def test_apache_kafkas_tool_sees_what_a_dead_client_left_open(
         return row[3]
 
     assert state() == "Ongoing" or time.monotonic() - abandoned > TIMEOUT_MS / 1000
-    until(lambda: state() == "CompleteAbort", "the transaction is aborted")
+    wait_until(lambda: state() == "CompleteAbort", "the transaction is aborted")

@@ -8,7 +8,6 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
@@ -18,6 +17,7 @@ from tests import under_test
 from tests.broker import BarnabasBroker
 from tests.oracle.kafka import KafkaBroker
 from tests.oracle.kafka_tools import KafkaTools
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(180)]
 
@@ -38,14 +38,6 @@ def broker(tmp_path: Path) -> Iterator[BarnabasBroker | KafkaBroker]:
 def create(broker: BarnabasBroker | KafkaBroker, partitions: int) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     admin.create_topics([NewTopic(TOPIC, partitions, 1)])[TOPIC].result(DEADLINE_S)
-
-
-def eventually(condition: Callable[[], Any], what: str) -> Any:
-    deadline = time.monotonic() + DEADLINE_S
-    while not (found := condition()):
-        assert time.monotonic() < deadline, what
-        time.sleep(0.1)
-    return found
 
 
 def consumed(bootstrap: str, partition: int, count: int) -> list[bytes]:
@@ -107,7 +99,7 @@ def test_kafkas_tools_move_a_partition_within_a_quota(
     assert "is still in progress" in reassign(*file, "--verify", "--preserve-throttles")
     producer.produce(TOPIC, b"%06d" % RECORDS + b"meanwhile", partition=0)
     assert producer.flush(DEADLINE_S) == 0
-    eventually(lambda: "completed successfully" in reassign(*file, "--verify"), "the partition never arrived")
+    wait_until(lambda: "completed successfully" in reassign(*file, "--verify"), "the partition arrives")
     told = described()
     assert told[origin] == []
     assert [is_future for is_future, _ in told[target]] == [False]

@@ -2,7 +2,6 @@
 
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -154,10 +153,3 @@ def client_of(listener: Listener, **options: Any) -> Iterator[Client]:
         yield client
     finally:
         client.close()
-
-
-def wait_until(holds: Callable[[], bool], what: str, timeout_s: float = TIMEOUT_S) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < deadline, f"in vain until {what}"
-        time.sleep(0.01)

@@ -24,8 +24,8 @@ from barnabas.protocol.record_batch_builder import BatchBuilder
 from tests.broker import BarnabasBroker
 from tests.golden.exchanges import load
 from tests.net.calm_client import CalmClient
-from tests.net.running import wait_until
 from tests.net.wire import Wire, fetch_request, frame_of, produce_request
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -14,8 +14,9 @@ import pytest
 from barnabas.net.connection import Connection
 from barnabas.net.creation_rate import UNLIMITED
 from barnabas.net.listener_config import ConnectionLimits
+from tests.waiting import wait_until
 
-from .running import Handler, Running, client_of, echo, wait_until
+from .running import Handler, Running, client_of, echo
 
 MIB = 1024 * 1024
 

@@ -18,7 +18,6 @@ from barnabas.protocol import messages as m
 from barnabas.protocol.record_batch_builder import BatchBuilder
 from tests.broker import BarnabasBroker
 from tests.certificates import Certificates
-from tests.net.running import wait_until
 from tests.net.slow_peers import (
     DOOMED,
     FOR_EVER_MS,
@@ -37,6 +36,7 @@ from tests.net.slow_peers import (
     waiting_fetch,
 )
 from tests.net.wire import Wire
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(600)
 

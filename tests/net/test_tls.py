@@ -21,8 +21,9 @@ from barnabas.net.tls_config import ClientAuth
 from barnabas.net.tls_context import make_context
 from barnabas.net.tls_transport import HandshakeProgress, TlsTransport
 from tests.certificates import Certificates
+from tests.waiting import wait_until
 
-from .running import TIMEOUT_S, Client, Handler, Running, client_of, echo, wait_until
+from .running import TIMEOUT_S, Client, Handler, Running, client_of, echo
 
 MIB = 1024 * 1024
 

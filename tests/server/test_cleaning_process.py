@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from barnabas.storage.compaction.task import CleaningResult, CleaningTask, Failu
 from barnabas.storage.compaction.task_json import decode_answer, decode_task, encode_result, encode_task
 from barnabas.storage.indexes.transaction_index import AbortedTransaction
 from tests.compaction_setup import PATH, CompactedLog, LogMaker
+from tests.waiting import wait_until
 
 DEADLINE_S = 30
 
@@ -31,13 +31,6 @@ def on_disk(log: CompactedLog, folder: Path) -> CleaningTask:
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    deadline_s = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.01)
 
 
 def run_aside(cleaning: ProcessCleaning) -> Callable[[], CleaningResult]:
@@ -89,7 +82,7 @@ def test_an_abort_kills_the_process_and_removes_what_it_made(tmp_path: Path) -> 
     before = names(tmp_path)
     cleaning = ProcessCleaning(task, OsDisk())
     result = run_aside(cleaning)
-    wait_for(lambda: cleaning.progress.bytes_done > 0)
+    wait_until(lambda: cleaning.progress.bytes_done > 0, "it has begun")
     (tmp_path / "00000000000000000000.log.cleaned").touch()
     pid = cleaning.pid
     cleaning.abort()
@@ -116,7 +109,7 @@ def test_a_process_that_dies_is_a_failure_of_its_own_kind(tmp_path: Path) -> Non
     task = replace(on_disk(log, tmp_path), io_bytes_per_second_max=0.5, io_buffer_bytes=100)
     cleaning = ProcessCleaning(task, OsDisk())
     result = run_aside(cleaning)
-    wait_for(lambda: cleaning.progress.bytes_done > 0)
+    wait_until(lambda: cleaning.progress.bytes_done > 0, "it has begun")
     os.kill(cleaning.pid, 9)
     failure = result().failure
     assert failure is not None
@@ -162,7 +155,7 @@ def test_an_orphan_ends(tmp_path: Path) -> None:
             os._exit(9)  # without a word to the child
     os.waitpid(broker, 0)
     pid = int(pid_file.read_text())
-    wait_for(lambda: not _runs(pid))
+    wait_until(lambda: not _runs(pid), "its process is gone")
     assert others.exists()
 
 

@@ -7,7 +7,8 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from barnabas.net.local_client import ask, socket_path
 from barnabas.protocol import messages
 from tests.broker import BarnabasBroker
+from tests.server import running
 from tests.server.asking import Asking
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.xdist_group("compaction")
 
@@ -39,22 +42,9 @@ SLOW_READER = {
 QUICK = {"log.cleaner.backoff.ms": "100", "offsets.topic.num.partitions": "1"}
 
 
-@contextlib.contextmanager
-def broker_in(directory: Path, **overrides: str) -> Iterator[BarnabasBroker]:
+def quick_broker(directory: Path, **overrides: str) -> AbstractContextManager[BarnabasBroker]:
     named = {name.replace("_", "."): value for name, value in overrides.items()}
-    broker = BarnabasBroker(directory, overrides={**QUICK, **named})
-    broker.start()
-    try:
-        yield broker
-    finally:
-        broker.kill()
-
-
-def wait_until(holds: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not holds():
-        assert time.monotonic() < deadline, f"{what}: not within {DEADLINE_S} s"
-        time.sleep(0.05)
+    return running.broker_in(directory, {**QUICK, **named})
 
 
 def create(broker: BarnabasBroker, name: str, config: Mapping[str, str] = COMPACTED) -> None:
@@ -165,7 +155,7 @@ def children(broker: BarnabasBroker) -> list[int]:
 
 def test_a_topic_is_compacted_while_it_is_produced_to_and_read(tmp_path: Path) -> None:
     count, keys = 12_000, 100
-    with broker_in(tmp_path) as broker:
+    with quick_broker(tmp_path) as broker:
         create(broker, "table")
         for end in range(2_000, count + 1, 2_000):
             produce(broker, "table", range(end - 2_000, end))
@@ -194,7 +184,7 @@ def test_a_consumer_far_behind_reads_all_that_is_left_while_retention_and_compac
 ) -> None:
     """Fifty segments, half of them taken away and the rest compacted under its reading."""
     slow = {"log_retention_check_interval_ms": "200", "log_initial_task_delay_ms": "200"}
-    with broker_in(tmp_path, log_cleaner_backoff_ms="3600000", **slow) as broker:
+    with quick_broker(tmp_path, log_cleaner_backoff_ms="3600000", **slow) as broker:
         policy = {
             **COMPACTED,
             "cleanup.policy": "compact,delete",
@@ -223,7 +213,7 @@ def test_a_consumer_far_behind_reads_all_that_is_left_while_retention_and_compac
 
 @pytest.mark.parametrize("stop", ["clean", "kill"])
 def test_committed_offsets_are_the_same_after_their_topic_was_compacted(tmp_path: Path, stop: str) -> None:
-    with broker_in(tmp_path) as broker:
+    with quick_broker(tmp_path) as broker:
         create(broker, "read", {})
         asking = Asking(broker.port)
         coordinate(asking)
@@ -283,7 +273,7 @@ def committed(asking: Asking, group: str) -> int | None:
 
 def test_transactions_go_on_after_their_topic_was_compacted(tmp_path: Path) -> None:
     topic, rounds, ids = "__transaction_state", 40, 3
-    with broker_in(tmp_path, transaction_state_log_num_partitions="1") as broker:
+    with quick_broker(tmp_path, transaction_state_log_num_partitions="1") as broker:
         create(broker, "money", {})
         transact(broker, "first", [b"0"])
         alter(
@@ -331,7 +321,7 @@ def transact(broker: BarnabasBroker, transactional_id: str, values: list[bytes])
 @contextlib.contextmanager
 def cleaning_slowly(directory: Path, **overrides: str) -> Iterator[BarnabasBroker]:
     """A broker in the middle of a cleaning that would take minutes."""
-    with broker_in(directory, log_cleaner_io_max_bytes_per_second="4000.0", **overrides) as broker:
+    with quick_broker(directory, log_cleaner_io_max_bytes_per_second="4000.0", **overrides) as broker:
         create(broker, "slow")
         produce(broker, "slow", range(5_000))
         wait_until(lambda: cleaner(broker).get("running"), "a cleaning")
@@ -414,7 +404,7 @@ def test_a_log_moves_in_the_middle_of_its_cleaning_and_is_cleaned_where_it_goes(
 
 
 def test_nothing_is_compacted_where_it_is_switched_off(tmp_path: Path) -> None:
-    with broker_in(tmp_path, log_cleaner_enable="false") as broker:
+    with quick_broker(tmp_path, log_cleaner_enable="false") as broker:
         create(broker, "table")
         produce(broker, "table", range(5_000))
         time.sleep(1.5)

@@ -22,6 +22,7 @@ from barnabas.server.broker import Broker, StartError
 from barnabas.server.settings import load_settings
 from tests.broker import BarnabasBroker
 from tests.server.asking import Asking
+from tests.waiting import wait_until
 
 DEADLINE_S = 60
 COORDINATOR_NOT_AVAILABLE = 15
@@ -159,14 +160,7 @@ def values(peer: Asking, number: int, offset: int = 0) -> list[bytes]:
 
 def produce_in_the_end(peer: Asking, number: int) -> None:
     """A partition may take a moment after a start."""
-    eventually(lambda: peer.produce(TOPIC, [b"w"], partition=number) == 0, "it is not served")
-
-
-def eventually(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
+    wait_until(lambda: peer.produce(TOPIC, [b"w"], partition=number) == 0, "it is served")
 
 
 # Disks that fail ---------------------------------------------------------------------------------
@@ -193,7 +187,7 @@ def test_f43_a_full_disk_goes_offline_and_is_back_at_work_when_there_is_room(
         assert peer.produce(TOPIC, [b"v"], partition=number) == 0
         acknowledged[number] += 1
     assert directory_errors(peer) == {"a": 0, "b": STORAGE_ERROR}
-    eventually(lambda: leaders(peer)[full[0]] == (NO_LEADER, [1]), "the metadata never heard of it")
+    wait_until(lambda: leaders(peer)[full[0]] == (NO_LEADER, [1]), "the metadata hear of it")
     assert leaders(peer)[full[1]] == (NO_LEADER, [1])
     assert leaders(peer)[fine[0]] == (1, [])
     create(peer, "later", 3)
@@ -236,9 +230,9 @@ def test_f43_a_disk_that_became_read_only_goes_offline(
         )
         if shut.returncode:
             pytest.skip(f"this file system cannot be made read-only while in use: {shut.stderr.strip()}")
-        eventually(
+        wait_until(
             lambda: peer.produce(TOPIC, [b"lost"], partition=number) == STORAGE_ERROR,
-            "it is still written to",
+            "it is written to no more",
         )
         assert peer.produce(TOPIC, [b"v"], partition=fine) == 0
         peer.close()
@@ -270,7 +264,7 @@ def test_f43_a_directory_taken_away_goes_offline_and_nothing_is_made_in_its_plac
     (tmp_path / "b").rename(tmp_path / "away")
     if replaced:
         (tmp_path / "b").mkdir()
-    eventually(lambda: directory_errors(peer)["b"] == STORAGE_ERROR, "nobody noticed")
+    wait_until(lambda: directory_errors(peer)["b"] == STORAGE_ERROR, "it is noticed")
     assert peer.produce(TOPIC, [b"lost"], partition=number) == STORAGE_ERROR
     assert peer.produce(TOPIC, [b"v"], partition=fine) == 0
     create(peer, "later", 2)
@@ -308,7 +302,7 @@ def test_f43_groups_whose_partition_is_lost_have_no_coordinator(
     assert set(coordinators().values()) == {0}
     assert {heartbeat(group) for group in groups} == {UNKNOWN_MEMBER_ID}
     (tmp_path / "b").rename(tmp_path / "away")
-    eventually(lambda: set(coordinators().values()) == {0, COORDINATOR_NOT_AVAILABLE}, "nobody noticed")
+    wait_until(lambda: set(coordinators().values()) == {0, COORDINATOR_NOT_AVAILABLE}, "it is noticed")
     for group, error in coordinators().items():
         assert heartbeat(group) == (NOT_COORDINATOR if error else UNKNOWN_MEMBER_ID)
     peer.close()
@@ -409,10 +403,10 @@ def test_a_partition_moves_while_it_is_produced_to_and_consumed(
     thread = threading.Thread(target=produce)
     thread.start()
     try:
-        eventually(lambda: produced > 200, "nothing is produced")
+        wait_until(lambda: produced > 200, "something is produced")
         for wanted in (target, origin, target):
             assert move(peer, 0, wanted) == 0
-            eventually(lambda wanted=wanted: places(peer)[TOPIC, 0] == str(wanted), "it never went over")  # type: ignore[misc]
+            wait_until(lambda wanted=wanted: places(peer)[TOPIC, 0] == str(wanted), "it goes over")  # type: ignore[misc]
     finally:
         is_over.set()
         thread.join()
@@ -454,7 +448,7 @@ def test_log_dirs_of_the_command_line(start: Callable[..., RunningBroker], tmp_p
     assert "LOG_DIR_NOT_FOUND" in refused.output
     assert run("move", "t", "--to", "/elsewhere").exit_code == 2
     (tmp_path / "b").rename(tmp_path / "away")
-    eventually(lambda: "offline" in run("describe").output, "nobody noticed")
+    wait_until(lambda: "offline" in run("describe").output, "it is noticed")
     peer.close()
 
 

@@ -8,7 +8,7 @@ import socket
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from barnabas.protocol import messages
 from tests.broker import BarnabasBroker
 from tests.oracle.kafka import free_ports
 from tests.server.asking import Asking
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.xdist_group("metrics")
 
@@ -58,13 +59,6 @@ class Served:
             for family in text_string_to_metric_families(text)
             for sample in family.samples
         }
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.05)
 
 
 def exists(pid: int) -> bool:
@@ -113,13 +107,13 @@ def test_f32_parked_fetches_are_gauged_exactly(served, asking):
     parked = [Asking(served.broker.port) for _ in range(7)]
     for client in parked:
         client.send(fetch("parked", 600_000), 11)
-    wait_for(lambda: served.samples()[waiting] == 7)
+    wait_until(lambda: served.samples()[waiting] == 7, "seven wait")
     assert served.samples()[size] == 7
     parked[0].close()
-    wait_for(lambda: served.samples()[waiting] == 6)
+    wait_until(lambda: served.samples()[waiting] == 6, "six wait")
     assert served.samples()[size] == 6
     asking.produce("parked", [b"x"])
-    wait_for(lambda: served.samples()[waiting] == 0)
+    wait_until(lambda: served.samples()[waiting] == 0, "nobody waits")
     for client in parked[1:]:
         assert client.receive(messages.FetchRequest, 11).responses[0].partitions[0].high_watermark == 1
         client.close()
@@ -266,11 +260,11 @@ def test_the_process_is_started_again_and_goes_with_the_broker(tmp_path):
         assert served.get("/health")[0] == 200
         first = served.child
         os.kill(first, signal.SIGKILL)
-        wait_for(lambda: served.child not in (0, first))
+        wait_until(lambda: served.child not in (0, first), "another process")
         second = served.child
         assert served.get("/health")[0] == 200
         served.broker.kill()
-        wait_for(lambda: not exists(second))
+        wait_until(lambda: not exists(second), "its process is gone")
         served.broker.start()
         assert served.get("/health")[0] == 200
         third = served.child

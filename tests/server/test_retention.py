@@ -3,11 +3,10 @@
 Segments are a few kilobytes here, so that what takes days takes seconds.
 """
 
-import contextlib
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -25,6 +24,8 @@ from barnabas.protocol import frames, messages
 from barnabas.protocol.record_batch import iter_batches
 from tests.broker import BarnabasBroker
 from tests.server.asking import Asking
+from tests.server.running import broker_in
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.xdist_group("retention")
 
@@ -38,23 +39,6 @@ CONFIG = {
     "retention.ms": "-1",
 }
 QUICK = {"log.retention.check.interval.ms": "50", "log.initial.task.delay.ms": "0"}
-
-
-@contextlib.contextmanager
-def broker_in(directory: Path) -> Iterator[BarnabasBroker]:
-    broker = BarnabasBroker(directory, overrides=QUICK)
-    broker.start()
-    try:
-        yield broker
-    finally:
-        broker.kill()
-
-
-def wait_until(holds: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not holds():
-        assert time.monotonic() < deadline, f"{what}: not within {DEADLINE_S} s"
-        time.sleep(0.05)
 
 
 def admin_of(broker: BarnabasBroker) -> AdminClient:
@@ -109,7 +93,7 @@ def segments(broker: BarnabasBroker) -> list[str]:
 
 
 def test_a_consumer_that_is_fifty_segments_behind_reads_all_while_retention_runs(tmp_path: Path) -> None:
-    with broker_in(tmp_path) as broker:
+    with broker_in(tmp_path, QUICK) as broker:
         create(broker, retention_bytes=str(52 * SEGMENT_BYTES))
         source = Source(broker)
         source.produce(60 * SEGMENT_BYTES)
@@ -168,7 +152,7 @@ def read_answer(peer: socket.socket) -> bytes:
 def test_f22_an_answer_in_flight_is_whole_although_its_segments_are_unlinked(
     tmp_path: Path, manner: str
 ) -> None:
-    with broker_in(tmp_path) as broker:
+    with broker_in(tmp_path, QUICK) as broker:
         create(broker, internal_segment_bytes="4000000")
         source = Source(broker)
         source.produce(3_900_000)
@@ -194,7 +178,7 @@ def test_f22_an_answer_in_flight_is_whole_although_its_segments_are_unlinked(
 
 
 def test_deleted_records_stay_deleted_when_the_broker_is_killed_at_once(tmp_path: Path) -> None:
-    with broker_in(tmp_path) as broker:
+    with broker_in(tmp_path, QUICK) as broker:
         create(broker)
         Source(broker).produce(5 * SEGMENT_BYTES)
         for offset in (17, 30):
@@ -213,7 +197,7 @@ def test_deleted_records_stay_deleted_when_the_broker_is_killed_at_once(tmp_path
 
 
 def test_many_segments_that_expire_together_all_go(tmp_path: Path) -> None:
-    with broker_in(tmp_path) as broker:
+    with broker_in(tmp_path, QUICK) as broker:
         create(broker)
         source = Source(broker)
         source.produce(120 * SEGMENT_BYTES)
