@@ -14,7 +14,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.interop.fetch_situations.logs import ARCHIVE, write_logs
 from tests.interop.fetch_situations.play import play_all, running_kafka
-from tests.interop.fetch_situations.recorded import RECORD, save
+from tests.interop.fetch_situations.recorded import RECORD
+from tests.interop.situations.record import save_frames
 
 
 def main() -> None:
@@ -28,7 +29,7 @@ def main() -> None:
             print(f"{ARCHIVE.stat().st_size} bytes of logs in {ARCHIVE}")
         with running_kafka(directory / "kafka") as broker:
             talks = play_all(broker.port)
-    save(talks)
+    save_frames(RECORD, talks)
     print(f"{len(talks)} situations, {sum(map(len, talks.values()))} requests in {RECORD}")
 
 

@@ -11,26 +11,21 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.interop.group_situations.play import play_all, running_kafka
-from tests.interop.group_situations.recorded import RECORD, Told, save
+from tests.interop.group_situations.recorded import RECORD
+from tests.interop.situations.playing import whole
+from tests.interop.situations.record import save_frames
 
 
-def main() -> int:
+def main() -> None:
     """Start Apache Kafka, ask everything, keep the frames."""
     with (
         tempfile.TemporaryDirectory(prefix="group-answers-") as scratch,
         running_kafka(Path(scratch)) as broker,
     ):
-        played = play_all(broker.port)
-    told = {name: one for name, one in played.items() if isinstance(one, Told)}
-    broken = {name: one for name, one in played.items() if not isinstance(one, Told)}
-    for name, error in broken.items():
-        print(f"{name}: {error!r}")
-    if broken:
-        return 1
-    save(told)
+        told = whole(play_all(broker.port))
+    save_frames(RECORD, told)
     print(f"{len(told)} situations and steps, {sum(map(len, told.values()))} requests in {RECORD}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -7,16 +7,17 @@ true.
 
 import pytest
 
-from tests.interop.fetch_situations.differences import unexplained
+from tests.interop.fetch_situations.differences import COMPARISON
 from tests.interop.fetch_situations.play import SITUATIONS, play_all, running_barnabas
-from tests.interop.fetch_situations.recorded import Told, load
-
-SHOWN_MAX = 20
+from tests.interop.fetch_situations.recorded import RECORD
+from tests.interop.situations.comparing import assert_none
+from tests.interop.situations.exchange import Told
+from tests.interop.situations.record import load_frames
 
 
 @pytest.fixture(scope="module")
 def recorded() -> dict[str, Told]:
-    return load()
+    return load_frames(RECORD)
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +36,8 @@ def ours(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
 def test_barnabas_answers_as_apache_kafka_did(
     name: str, recorded: dict[str, Told], ours: dict[str, Told]
 ) -> None:
-    wrong = unexplained(name, recorded[name], ours[name])
-    assert not wrong, f"{len(wrong)} differences:\n" + "\n".join(wrong[:SHOWN_MAX])
+    wrong = COMPARISON.unexplained(name, recorded[name], ours[name])
+    assert_none(wrong)
 
 
 def test_every_record_is_of_a_situation(recorded: dict[str, Told]) -> None:

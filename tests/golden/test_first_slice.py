@@ -11,8 +11,8 @@ import pytest
 
 from tests.broker import BarnabasBroker
 from tests.interop.first_slice.differences import unexplained
-from tests.interop.first_slice.play import SITUATIONS, play
-from tests.interop.first_slice.recorded import load
+from tests.interop.first_slice.play import RECORD, SITUATIONS, play
+from tests.interop.situations.record import load_plain
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,8 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BarnabasBroker]
 
 @pytest.fixture(scope="module")
 def recorded() -> dict[str, dict[str, Any]]:
-    return load()
+    answers: dict[str, dict[str, Any]] = load_plain(RECORD)
+    return answers
 
 
 @pytest.mark.parametrize("name", SITUATIONS)

@@ -6,16 +6,17 @@ tests/interop/test_group_oracle.py checks that the record is true.
 
 import pytest
 
-from tests.interop.group_situations.differences import unexplained
+from tests.interop.group_situations.differences import COMPARISON
 from tests.interop.group_situations.play import SITUATIONS, play_all, running_barnabas, step_names
-from tests.interop.group_situations.recorded import Told, load
-
-SHOWN_MAX = 20
+from tests.interop.group_situations.recorded import RECORD
+from tests.interop.situations.comparing import assert_none
+from tests.interop.situations.exchange import Told
+from tests.interop.situations.record import load_frames
 
 
 @pytest.fixture(scope="module")
 def recorded() -> dict[str, Told]:
-    return load()
+    return load_frames(RECORD)
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +42,10 @@ def test_barnabas_answers_as_apache_kafka_did(
         played = ours[step_name]
         if isinstance(played, Exception):
             raise AssertionError(f"{step_name} broke off") from played
-        wrong += [f"{step_name}: {line}" for line in unexplained(name, recorded[step_name], played)]
-    assert not wrong, f"{len(wrong)} differences:\n" + "\n".join(wrong[:SHOWN_MAX])
+        wrong += [
+            f"{step_name}: {line}" for line in COMPARISON.unexplained(name, recorded[step_name], played)
+        ]
+    assert_none(wrong)
 
 
 def test_every_record_is_of_a_situation(recorded: dict[str, Told]) -> None:

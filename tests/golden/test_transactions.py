@@ -6,10 +6,12 @@ tests/interop/test_transaction_oracle.py checks that the record is true.
 
 import pytest
 
+from tests.interop.situations.comparing import assert_none
+from tests.interop.situations.record import load_plain
 from tests.interop.transaction_situations.play import (
+    RECORD,
     SITUATIONS,
     Told,
-    load,
     names,
     play_all,
     running_barnabas,
@@ -21,7 +23,8 @@ SITUATIONS_MIN = 60
 
 @pytest.fixture(scope="module")
 def recorded() -> dict[str, Told]:
-    return load()
+    recorded: dict[str, Told] = load_plain(RECORD)
+    return recorded
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +44,7 @@ def test_barnabas_answers_as_apache_kafka_did(
             if isinstance(told, Exception):
                 raise AssertionError(f"{one} broke off") from told
             wrong += [f"{one}: {line}" for line in unequal(recorded[one], told)]
-    assert not wrong, "\n".join(wrong)
+    assert_none(wrong)
 
 
 def test_every_record_is_of_a_situation(recorded: dict[str, Told]) -> None:

@@ -10,15 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.interop.fetch_situations.differences import ALLOWED, unexplained
+from tests.interop.fetch_situations.differences import COMPARISON
 from tests.interop.fetch_situations.play import SITUATIONS, play_all, running_barnabas, running_kafka
-from tests.interop.fetch_situations.recorded import Told, load
+from tests.interop.fetch_situations.recorded import RECORD
+from tests.interop.situations.comparing import assert_none
+from tests.interop.situations.exchange import Told
+from tests.interop.situations.record import load_frames
 
 pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.slow, pytest.mark.timeout(300)]
 
 SITUATIONS_MIN = 290
 REQUESTS_MIN = 3000
-SHOWN_MAX = 20
 
 Both = tuple[dict[str, Told], dict[str, Told]]
 
@@ -39,13 +41,15 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_barnabas_answers_as_apache_kafka_does(name: str, both: Both) -> None:
     theirs, ours = both
-    wrong = unexplained(name, theirs[name], ours[name])
-    assert not wrong, f"{len(wrong)} differences:\n" + "\n".join(wrong[:SHOWN_MAX])
+    wrong = COMPARISON.unexplained(name, theirs[name], ours[name])
+    assert_none(wrong)
 
 
 def test_the_record_is_what_apache_kafka_says(both: Both) -> None:
-    recorded = load()
-    changed = {name: unexplained(name, recorded[name], told, allowed=()) for name, told in both[0].items()}
+    recorded = load_frames(RECORD)
+    changed = {
+        name: COMPARISON.unexplained(name, recorded[name], told, allowed=()) for name, told in both[0].items()
+    }
     assert not {name: lines for name, lines in changed.items() if lines}
 
 
@@ -55,10 +59,4 @@ def test_there_are_situations_enough(both: Both) -> None:
 
 
 def test_no_allowed_difference_is_left_over(both: Both) -> None:
-    theirs, ours = both
-    unused = []
-    for rule in ALLOWED:
-        others = tuple(other for other in ALLOWED if other is not rule)
-        if not any(unexplained(name, told, ours[name], allowed=others) for name, told in theirs.items()):
-            unused.append(rule.reason)
-    assert not unused
+    assert not COMPARISON.left_over(lambda name: name, *both)

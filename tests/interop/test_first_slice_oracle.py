@@ -5,7 +5,6 @@ tests/golden/first_slice.json.gz (written afresh with BARNABAS_RECORD=1), so tha
 without a JVM too; that the record is still what Apache Kafka says is checked here.
 """
 
-import gzip
 import json
 import os
 from collections.abc import Iterator
@@ -15,8 +14,8 @@ import pytest
 from tests.broker import BarnabasBroker
 from tests.interop.first_slice.asker import Plain
 from tests.interop.first_slice.differences import ALLOWED, unexplained
-from tests.interop.first_slice.play import SITUATIONS, play
-from tests.interop.first_slice.recorded import RECORD, load
+from tests.interop.first_slice.play import RECORD, SITUATIONS, play
+from tests.interop.situations.record import load_plain, save_plain
 from tests.oracle.kafka import KafkaBroker, running
 
 pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -42,9 +41,7 @@ def answers(
         both = {name: (play(fresh_kafka.port, name), play(ours.port, name)) for name in SITUATIONS}
         assert "fault while" not in ours.log_path.read_text()
     if os.environ.get("BARNABAS_RECORD"):
-        theirs = {name: pair[0] for name, pair in both.items()}
-        with gzip.GzipFile(RECORD, "wb", mtime=0) as file:
-            file.write(json.dumps(theirs, sort_keys=True).encode())
+        save_plain(RECORD, {name: pair[0] for name, pair in both.items()})
     return both
 
 
@@ -62,7 +59,7 @@ def test_barnabas_answers_as_apache_kafka_does(
 def test_the_record_is_what_apache_kafka_says(
     name: str, answers: dict[str, tuple[dict[str, Plain], dict[str, Plain]]]
 ) -> None:
-    recorded = load()[name]
+    recorded = load_plain(RECORD)[name]
     theirs = json.loads(json.dumps(answers[name][0]))
     changed = [what for what in recorded.keys() | theirs.keys() if recorded.get(what) != theirs.get(what)]
     assert not changed, f"Apache Kafka answers differently now: {sorted(changed)[:20]}"

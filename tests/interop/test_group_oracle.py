@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.interop.group_situations.differences import ALLOWED, unexplained
+from tests.interop.group_situations.differences import COMPARISON
 from tests.interop.group_situations.play import (
     SITUATIONS,
     play_all,
@@ -18,13 +18,16 @@ from tests.interop.group_situations.play import (
     running_kafka,
     step_names,
 )
-from tests.interop.group_situations.recorded import Told, load
+from tests.interop.group_situations.recorded import RECORD
+from tests.interop.situations.comparing import assert_none
+from tests.interop.situations.exchange import Told
+from tests.interop.situations.playing import whole
+from tests.interop.situations.record import load_frames
 
 pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.slow, pytest.mark.timeout(400)]
 
 SITUATIONS_MIN = 150
 REQUESTS_MIN = 3000
-SHOWN_MAX = 20
 
 Both = tuple[dict[str, Told], dict[str, Told]]
 
@@ -38,14 +41,8 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
         running_barnabas(directory / "barnabas") as ours,
         ThreadPoolExecutor(2) as threads,
     ):
-        left, right = (_whole(played) for played in threads.map(play_all, (theirs.port, ours.port)))
+        left, right = (whole(played) for played in threads.map(play_all, (theirs.port, ours.port)))
         yield left, right
-
-
-def _whole(played: dict[str, Told | Exception]) -> dict[str, Told]:
-    broken = {name: repr(told) for name, told in played.items() if isinstance(told, Exception)}
-    assert not broken
-    return {name: told for name, told in played.items() if isinstance(told, Told)}
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
@@ -54,14 +51,16 @@ def test_barnabas_answers_as_apache_kafka_does(name: str, both: Both) -> None:
     wrong = [
         f"{step_name}: {line}"
         for step_name in step_names([name])
-        for line in unexplained(name, theirs[step_name], ours[step_name])
+        for line in COMPARISON.unexplained(name, theirs[step_name], ours[step_name])
     ]
-    assert not wrong, f"{len(wrong)} differences:\n" + "\n".join(wrong[:SHOWN_MAX])
+    assert_none(wrong)
 
 
 def test_the_record_is_what_apache_kafka_says(both: Both) -> None:
-    recorded = load()
-    changed = {name: unexplained(name, recorded[name], told, allowed=()) for name, told in both[0].items()}
+    recorded = load_frames(RECORD)
+    changed = {
+        name: COMPARISON.unexplained(name, recorded[name], told, allowed=()) for name, told in both[0].items()
+    }
     assert not {name: lines for name, lines in changed.items() if lines}
 
 
@@ -71,13 +70,4 @@ def test_there_are_situations_enough(both: Both) -> None:
 
 
 def test_no_allowed_difference_is_left_over(both: Both) -> None:
-    theirs, ours = both
-    unused = []
-    for rule in ALLOWED:
-        others = tuple(other for other in ALLOWED if other is not rule)
-        if not any(
-            unexplained(name.rsplit(", step ", 1)[0], told, ours[name], allowed=others)
-            for name, told in theirs.items()
-        ):
-            unused.append(rule.reason)
-    assert not unused
+    assert not COMPARISON.left_over(lambda name: name.rsplit(", step ", 1)[0], *both)

@@ -4,18 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.transaction_situations.play import load, play_all, running_kafka, unequal
+from tests.interop.situations.comparing import assert_none
+from tests.interop.situations.playing import whole
+from tests.interop.situations.record import load_plain
+from tests.interop.transaction_situations.play import RECORD, play_all, running_kafka, unequal
 
 pytestmark = [pytest.mark.interop, pytest.mark.java, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 def test_the_record_is_what_apache_kafka_says(tmp_path: Path) -> None:
     with running_kafka(tmp_path) as broker:
-        played = play_all(broker.port)
-    wrong = []
-    for name, recorded in load().items():
-        told = played[name]
-        if isinstance(told, Exception):
-            raise AssertionError(f"{name} broke off") from told
-        wrong += [f"{name}: {line}" for line in unequal(recorded, told)]
-    assert not wrong, "\n".join(wrong)
+        told = whole(play_all(broker.port))
+    wrong = [
+        f"{name}: {line}"
+        for name, recorded in load_plain(RECORD).items()
+        for line in unequal(recorded, told[name])
+    ]
+    assert_none(wrong)

@@ -2,8 +2,9 @@
 
 from functools import partial
 
-from tests.interop.fetch_situations.recorded import Told, plain_request, plain_response
-from tests.oracle.compare import Allowed, differences
+from tests.interop.fetch_situations.recorded import plain_request, plain_response
+from tests.interop.situations.comparing import Comparison
+from tests.oracle.compare import Allowed
 
 _MayDiffer = partial(Allowed, api="Fetch", same_presence=False)
 
@@ -34,22 +35,6 @@ ALLOWED: tuple[Allowed, ...] = (
     ),
 )
 
-
-def unexplained(name: str, theirs: Told, ours: Told, allowed: tuple[Allowed, ...] = ALLOWED) -> list[str]:
-    """Return the differences between two brokers' answers in a situation that no rule covers.
-
-    That both were asked the same is asserted; a record of other questions has to be made anew.
-    """
-    again = "the record is of something else, make it anew: python -m tools.record_fetch_answers"
-    assert len(theirs) == len(ours), f"{len(theirs)} requests, {len(ours)} now; {again}"
-    found = []
-    for left, right in zip(theirs.exchanges, ours.exchanges, strict=True):
-        if left.request != right.request:
-            asked = differences(plain_request(theirs, left), plain_request(ours, right), api="Fetch")
-            assert not asked, f"{asked[0]}; {again}"
-        answers = plain_response(theirs, left), plain_response(ours, right)
-        if answers[0] != answers[1]:
-            scenario = f"v{left.version} {name}"
-            wrong = differences(*answers, api="Fetch", scenario=scenario, allowed=allowed)
-            found += [f"v{left.version}, request {left.asked}: {difference}" for difference in wrong]
-    return found
+COMPARISON = Comparison(
+    request=plain_request, response=plain_response, allowed=ALLOWED, tool="record_fetch_answers"
+)

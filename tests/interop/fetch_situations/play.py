@@ -17,9 +17,9 @@ from tests.interop.fetch_situations import (
 )
 from tests.interop.fetch_situations.logs import NODE_ID, unpack_logs
 from tests.interop.fetch_situations.reading import Situation
-from tests.interop.fetch_situations.recorded import Told
 from tests.interop.fetch_situations.talk import Talk
 from tests.interop.first_slice.asker import Asker
+from tests.interop.situations.exchange import Told
 from tests.oracle import kafka
 
 SITUATIONS: dict[str, Situation] = (

@@ -4,57 +4,30 @@ A frame is decoded to its last byte and becomes plain data; ids that each broker
 replaced by names, so that each still has to be the right one.
 """
 
-import base64
-import gzip
-import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from barnabas.protocol import messages as m
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.frames import decode_request_header, decode_response_header
-from tests.interop.fetch_situations.talk import Exchange
+from tests.interop.situations.exchange import Exchange, Told, decoded_request, decoded_response
+from tests.interop.situations.record import GOLDEN
 
-RECORD = Path(__file__).parents[2] / "golden" / "fetch.json.gz"
+RECORD = GOLDEN / "fetch.json.gz"
 
 CLOSED = "closed the connection"
 SMALL_SESSION_ID = 1000
 """Session ids below are the situations' own invention; those that brokers draw are never that small."""
 
 
-class Told(NamedTuple):
-    """All that one broker was asked and answered in one situation.
-
-    Args:
-        known: `<field>:<value>` -> the name of a value that is this broker's own.
-    """
-
-    exchanges: Sequence[Exchange]
-    known: Mapping[str, str]
-
-    def __len__(self) -> int:
-        return len(self.exchanges)
-
-
 def plain_request(told: Told, exchange: Exchange) -> Any:
     """Return what was asked, in a form that two brokers share."""
-    header = decode_request_header(memoryview(exchange.request))
-    message, end = m.BY_KEY[ApiKey.FETCH].request.decode_from(
-        exchange.request, exchange.version, header.body_offset
-    )
-    assert end == len(exchange.request)
-    return _plain(message, "", told.known)
+    return _plain(decoded_request(exchange), "", told.known)
 
 
 def plain_response(told: Told, exchange: Exchange) -> Any:
     """Return an answer in a form that two brokers share, with the time it took where that matters."""
-    if exchange.response is None:
+    message = decoded_response(exchange)
+    if message is None:
         return CLOSED
-    frame = exchange.response
-    _, body = decode_response_header(memoryview(frame), ApiKey.FETCH, exchange.version)
-    message, end = m.BY_KEY[ApiKey.FETCH].response.decode_from(frame, exchange.version, body)
-    assert end == len(frame), f"{len(frame) - end} bytes behind the answer"
     plain = _plain(message, "", told.known)
     return plain | {"waited": exchange.waited} if exchange.waited else plain
 
@@ -75,38 +48,3 @@ def _plain(value: Any, field: str, known: Mapping[str, str]) -> Any:
     if field == "session_id" and value > SMALL_SESSION_ID:
         return known.get(f"{field}:{value}", "another session")
     return known.get(f"{field}:{value}", value)
-
-
-def load() -> dict[str, Told]:
-    """Return the recorded answers by situation."""
-    with gzip.open(RECORD) as file:
-        recorded = json.loads(file.read())
-    return {
-        name: Told([_exchange(*fields) for fields in told["exchanges"]], told["known"])
-        for name, told in recorded.items()
-    }
-
-
-def _exchange(asked: str, version: int, request: str, response: str | None, waited: str) -> Exchange:
-    answer = None if response is None else base64.b64decode(response)
-    return Exchange(asked, version, base64.b64decode(request), answer, waited)
-
-
-def save(all_told: Mapping[str, Told]) -> None:
-    """Write the record anew."""
-    plain = {
-        name: {
-            "known": dict(told.known),
-            "exchanges": [
-                (e.asked, e.version, _text(e.request), e.response and _text(e.response), e.waited)
-                for e in told.exchanges
-            ],
-        }
-        for name, told in all_told.items()
-    }
-    with gzip.GzipFile(RECORD, "wb", mtime=0) as file:
-        file.write(json.dumps(plain, sort_keys=True).encode())
-
-
-def _text(data: bytes) -> str:
-    return base64.b64encode(data).decode()

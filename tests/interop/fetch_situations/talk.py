@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from barnabas.protocol import messages as m
+from barnabas.protocol.api_keys import ApiKey
 from tests.interop.fetch_situations.logs import NOW_EPOCH
 from tests.interop.first_slice.asker import UNKNOWN_ID, Asker
 from tests.interop.first_slice.requests import batch, produce
+from tests.interop.situations.exchange import Exchange
 
 VERSIONS = range(4, 19)
 FIRST_WITH_SESSIONS = 7
@@ -23,21 +25,6 @@ FIRST_WITH_REPLICA_STATE = 15
 AT_ONCE, WAITED = "at once", "waited"
 MEANWHILE_S = 0.3
 OWN_TOPIC_CONFIGS = {"retention_ms": "-1"}
-
-
-class Exchange(NamedTuple):
-    """A Fetch and its answer.
-
-    Args:
-        response: None when the broker closed the connection.
-        waited: empty unless the situation is about time.
-    """
-
-    asked: str
-    version: int
-    request: bytes
-    response: bytes | None
-    waited: str = ""
 
 
 class Part(NamedTuple):
@@ -180,7 +167,7 @@ class Talk(Asker):
             waited = AT_ONCE if waited_ms < request.max_wait_ms / 2 else WAITED
         number = len(self.exchanges)
         self.exchanges.append(
-            Exchange(f"{number} {asked}".strip(), version, self.sent, self.received, waited)
+            Exchange(f"{number} {asked}".strip(), ApiKey.FETCH, version, self.sent, self.received, waited)
         )
         assert answer is None or isinstance(answer, m.FetchResponse)
         # What is only said back, as with some errors, was not drawn by the broker.

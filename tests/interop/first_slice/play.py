@@ -4,6 +4,9 @@ from collections.abc import Callable
 
 from tests.interop.first_slice import cluster_situations, produce_situations, read_situations
 from tests.interop.first_slice.asker import Asker, Plain
+from tests.interop.situations.record import GOLDEN
+
+RECORD = GOLDEN / "first_slice.json.gz"
 
 SITUATIONS: dict[str, Callable[[Asker], None]] = {
     f"{module.__name__.rpartition('.')[2].removesuffix('_situations')}-{situations.__name__}": situations

@@ -1,9 +1,8 @@
 """Play the situations against one broker."""
 
-import contextlib
 import re
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from barnabas.protocol import messages as m
@@ -19,10 +18,16 @@ from tests.interop.group_situations import (
     consumer_offsets,
     two_protocols,
 )
-from tests.interop.group_situations.recorded import Told
 from tests.interop.group_situations.situations import Situation
 from tests.interop.group_situations.talk import Talk
-from tests.oracle import kafka
+from tests.interop.situations.exchange import Told
+from tests.interop.situations.playing import (
+    fresh_barnabas,
+    fresh_kafka,
+    play_side_by_side,
+    wait_for_coordinator,
+)
+from tests.oracle.kafka import KafkaBroker
 
 SITUATIONS: dict[str, Situation] = (
     classic_joining.situations.by_name
@@ -71,22 +76,12 @@ def play(port: int, step_name: str) -> Told:
         SITUATIONS[name].play(talk)
     finally:
         talk.close()
-    return Told(talk.group, talk.exchanges, talk.known)
+    return Told(talk.exchanges, talk.known, talk.group)
 
 
 def play_all(port: int, names: Iterable[str] = SITUATIONS) -> dict[str, Told | Exception]:
     """Return what was asked and answered in many situations; the exception of one that broke off."""
-    step_by_step = step_names(names)
-    with ThreadPoolExecutor(GROUPS_AT_ONCE_MAX) as threads:
-        played = {name: threads.submit(play, port, name) for name in step_by_step}
-        return {name: _result(future) for name, future in played.items()}
-
-
-def _result(future: object) -> Told | Exception:
-    try:
-        return future.result()  # type: ignore[attr-defined, no-any-return]
-    except Exception as error:
-        return error
+    return play_side_by_side(play, port, step_names(names), GROUPS_AT_ONCE_MAX)
 
 
 def prepare(port: int) -> None:
@@ -94,14 +89,7 @@ def prepare(port: int) -> None:
     asker = Asker(port)
     for name, partitions in TOPICS.items():
         asker.make_topic(name, partitions)
-    asked = m.FindCoordinatorRequest(key_type=0, coordinator_keys=["anybody"])
-
-    def is_there() -> bool:
-        found = asker.exchange(4, asked)
-        assert isinstance(found, m.FindCoordinatorResponse)
-        return found.coordinators[0].error_code == 0
-
-    asker.until(is_there)
+    wait_for_coordinator(asker, 0)
     for number in range(20):
         request = m.OffsetFetchRequest(group_id=f"anybody-{number}", topics=[])
 
@@ -114,18 +102,9 @@ def prepare(port: int) -> None:
     asker.close()
 
 
-@contextlib.contextmanager
-def running_kafka(directory: Path) -> Iterator[kafka.KafkaBroker]:
-    """A fresh Apache Kafka."""
-    with kafka.running(directory, overrides=OVERRIDES) as broker:
-        prepare(broker.port)
-        yield broker
+def running_kafka(directory: Path) -> AbstractContextManager[KafkaBroker]:
+    return fresh_kafka(directory, OVERRIDES, prepare)
 
 
-@contextlib.contextmanager
-def running_barnabas(directory: Path) -> Iterator[BarnabasBroker]:
-    """A fresh Barnabas; that nothing went wrong in it is asserted at the end."""
-    with BarnabasBroker(directory, overrides=BARNABAS_OVERRIDES) as broker:
-        prepare(broker.port)
-        yield broker
-        assert "fault while" not in broker.log_path.read_text()
+def running_barnabas(directory: Path) -> AbstractContextManager[BarnabasBroker]:
+    return fresh_barnabas(directory, BARNABAS_OVERRIDES, prepare)

@@ -7,12 +7,13 @@ what is to be compared is made of the frames afterwards (recorded.py).
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from barnabas.protocol import messages as m
 from barnabas.protocol.api_keys import ApiKey
 from tests.interop.first_slice.asker import UNKNOWN_ID
 from tests.interop.group_situations.line import Line
+from tests.interop.situations.exchange import Exchange
 
 LAST_STEP = 9
 """JoinGroup has the most versions of all."""
@@ -31,20 +32,6 @@ INSTANCE_FROM = {ApiKey.JOIN_GROUP: 5, ApiKey.OFFSET_COMMIT: 7}
 
 TOPIC_IDS_FROM = 10
 """Of OffsetCommit and OffsetFetch."""
-
-
-class Exchange(NamedTuple):
-    """A request and its answer.
-
-    Args:
-        response: None when the broker closed the connection.
-    """
-
-    asked: str
-    key: int
-    version: int
-    request: bytes
-    response: bytes | None
 
 
 def version_at(step: int, key: int) -> int:

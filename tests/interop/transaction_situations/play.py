@@ -1,23 +1,26 @@
-"""Play the situations against one broker, and keep what Apache Kafka 4.4 answered."""
+"""Play the situations against one broker, and compare with what Apache Kafka 4.4 answered."""
 
-import contextlib
-import gzip
 import json
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from barnabas.protocol import messages as m
 from tests.broker import BarnabasBroker
 from tests.interop.first_slice.asker import Asker
+from tests.interop.situations.playing import (
+    fresh_barnabas,
+    fresh_kafka,
+    play_side_by_side,
+    wait_for_coordinator,
+)
+from tests.interop.situations.record import GOLDEN
 from tests.interop.transaction_situations import fencing, offsets, writing
 from tests.interop.transaction_situations.talk import Talk
-from tests.oracle import kafka
+from tests.oracle.kafka import KafkaBroker
 
 SITUATIONS = writing.SITUATIONS | fencing.SITUATIONS | offsets.SITUATIONS
 
-RECORD = Path(__file__).parents[2] / "golden" / "transactions.json.gz"
+RECORD = GOLDEN / "transactions.json.gz"
 
 AT_ONCE_MAX = 6
 
@@ -53,54 +56,23 @@ def play(port: int, name: str) -> Told:
 
 def play_all(port: int) -> dict[str, Told | Exception]:
     """Return what was asked and answered in all; the exception of one that broke off."""
-    with ThreadPoolExecutor(AT_ONCE_MAX) as threads:
-        played = {name: threads.submit(play, port, name) for name in names()}
-    return {name: one.exception() or one.result() for name, one in played.items()}  # type: ignore[misc]
+    return play_side_by_side(play, port, names(), AT_ONCE_MAX)
 
 
 def prepare(port: int) -> None:
     """Have both coordinators' topics made and loaded."""
     asker = Asker(port)
     for key_type in (0, 1):
-        asked = m.FindCoordinatorRequest(key_type=key_type, coordinator_keys=["anybody"])
-
-        def is_there(asked: m.FindCoordinatorRequest = asked) -> bool:
-            found = asker.exchange(4, asked)
-            assert isinstance(found, m.FindCoordinatorResponse)
-            return found.coordinators[0].error_code == 0
-
-        asker.until(is_there)
+        wait_for_coordinator(asker, key_type)
     asker.close()
 
 
-@contextlib.contextmanager
-def running_kafka(directory: Path) -> Iterator[kafka.KafkaBroker]:
-    """A fresh Apache Kafka."""
-    with kafka.running(directory, overrides=OVERRIDES) as broker:
-        prepare(broker.port)
-        yield broker
+def running_kafka(directory: Path) -> AbstractContextManager[KafkaBroker]:
+    return fresh_kafka(directory, OVERRIDES, prepare)
 
 
-@contextlib.contextmanager
-def running_barnabas(directory: Path) -> Iterator[BarnabasBroker]:
-    """A fresh Barnabas; that nothing went wrong in it is asserted at the end."""
-    with BarnabasBroker(directory, overrides=OVERRIDES) as broker:
-        prepare(broker.port)
-        yield broker
-        assert "fault while" not in broker.log_path.read_text()
-
-
-def load() -> dict[str, Told]:
-    """Return what Apache Kafka answered when it was last asked."""
-    with gzip.open(RECORD) as file:
-        recorded: dict[str, Told] = json.loads(file.read())
-    return recorded
-
-
-def save(told: Mapping[str, Told]) -> None:
-    """Write the record anew."""
-    with gzip.GzipFile(RECORD, "wb", mtime=0) as file:
-        file.write(json.dumps(told, sort_keys=True).encode())
+def running_barnabas(directory: Path) -> AbstractContextManager[BarnabasBroker]:
+    return fresh_barnabas(directory, OVERRIDES, prepare)
 
 
 def unequal(theirs: Told, ours: Told) -> list[str]:
