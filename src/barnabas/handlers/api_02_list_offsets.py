@@ -18,16 +18,14 @@ from collections.abc import Iterator
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages
-from barnabas.replica.offset_requests import (
+from barnabas.replica.offset_requests import ListOffsetsParams, ListOffsetsPartition, ListOffsetsResult
+from barnabas.storage.offset_lookup import (
     EARLIEST_LOCAL_TIMESTAMP,
     EARLIEST_PENDING_UPLOAD_TIMESTAMP,
     EARLIEST_TIMESTAMP,
     LATEST_TIERED_TIMESTAMP,
     LATEST_TIMESTAMP,
     MAX_TIMESTAMP,
-    ListOffsetsParams,
-    ListOffsetsPartition,
-    ListOffsetsResult,
 )
 
 _FIRST_VERSION = {

@@ -17,10 +17,6 @@ from barnabas.replica.cold_lookups import ColdLookups
 from barnabas.replica.fetch import CONSUMER_REPLICA_ID, DEBUGGING_REPLICA_ID
 from barnabas.replica.hosted_partitions import HostedPartitions
 from barnabas.replica.offset_requests import (
-    EARLIEST_LOCAL_TIMESTAMP,
-    EARLIEST_PENDING_UPLOAD_TIMESTAMP,
-    EARLIEST_TIMESTAMP,
-    LATEST_TIMESTAMP,
     EpochEndOffset,
     LeaderEpochPartition,
     ListOffsetsParams,
@@ -29,6 +25,12 @@ from barnabas.replica.offset_requests import (
 )
 from barnabas.replica.partition import Partition
 from barnabas.storage.cold_lookup import RANGES_MAX, SCAN_BYTES
+from barnabas.storage.offset_lookup import (
+    EARLIEST_LOCAL_TIMESTAMP,
+    EARLIEST_PENDING_UPLOAD_TIMESTAMP,
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+)
 
 Respond = Callable[[list[ListOffsetsResult]], None]
 

@@ -4,13 +4,6 @@ from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ErrorCode
 from barnabas.replica.fetch import CONSUMER_REPLICA_ID
 
-LATEST_TIMESTAMP = -1
-EARLIEST_TIMESTAMP = -2
-MAX_TIMESTAMP = -3
-EARLIEST_LOCAL_TIMESTAMP = -4
-LATEST_TIERED_TIMESTAMP = -5
-EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6
-
 HIGH_WATERMARK_OFFSET = -1
 """A DeleteRecords offset that stands for the high watermark."""
 
@@ -18,7 +11,7 @@ HIGH_WATERMARK_OFFSET = -1
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOffsetsPartition:
     """Attributes:
-    timestamp: milliseconds since 1970, or one of the negative constants above.
+    timestamp: milliseconds since 1970, or one of the negative ones of `storage/offset_lookup.py`.
     current_leader_epoch: -1 when absent.
     """
 

@@ -11,9 +11,10 @@ import sys
 from array import array
 from bisect import bisect_left, bisect_right
 
-from barnabas.base.disk import Disk, DiskFile, rewrite
+from barnabas.base.disk import Disk, DiskFile
 from barnabas.protocol.record_batch import HEADER_BYTES
 from barnabas.storage.batch_scan import parse_head
+from barnabas.storage.indexes.index_file import read_entries, write_entries
 
 ENTRY_BYTES = 8
 _LITTLE = sys.byteorder == "little"
@@ -41,11 +42,7 @@ class OffsetIndex:
         Raises:
             OSError: it cannot be read; FileNotFoundError when there is none.
         """
-        file = disk.open_readonly(path)
-        try:
-            content = file.read_at(0, file.size())
-        finally:
-            file.close()
+        content = read_entries(disk, path)
         whole = len(content) - len(content) % ENTRY_BYTES
         words = array("I", content[:whole])
         if _LITTLE:
@@ -152,14 +149,7 @@ class OffsetIndex:
         words[1::2] = self._positions[first:]
         if _LITTLE:
             words.byteswap()
-        file = disk.open(path, create=True)
-        try:
-            if self._written < 0:
-                rewrite(file, words.tobytes())
-            elif words:
-                file.write_at(first * ENTRY_BYTES, [words.tobytes()])
-        finally:
-            file.close()
+        write_entries(disk, path, words.tobytes(), self._written * ENTRY_BYTES)
         self._written = len(self._offsets)
 
 

@@ -9,7 +9,8 @@ import sys
 from array import array
 from bisect import bisect_left, bisect_right
 
-from barnabas.base.disk import Disk, rewrite
+from barnabas.base.disk import Disk
+from barnabas.storage.indexes.index_file import read_entries, write_entries
 
 ENTRY_BYTES = 12
 NO_TIMESTAMP = -1
@@ -39,11 +40,7 @@ class TimeIndex:
         Raises:
             OSError: it cannot be read; FileNotFoundError when there is none.
         """
-        file = disk.open_readonly(path)
-        try:
-            content = file.read_at(0, file.size())
-        finally:
-            file.close()
+        content = read_entries(disk, path)
         index = cls(base_offset)
         words = array("I", content[: len(content) - len(content) % ENTRY_BYTES])
         if _LITTLE:
@@ -128,12 +125,5 @@ class TimeIndex:
         words[2::3] = self._offsets[first:]
         if _LITTLE:
             words.byteswap()
-        file = disk.open(path, create=True)
-        try:
-            if self._written < 0:
-                rewrite(file, words.tobytes())
-            elif words:
-                file.write_at(first * ENTRY_BYTES, [words.tobytes()])
-        finally:
-            file.close()
+        write_entries(disk, path, words.tobytes(), self._written * ENTRY_BYTES)
         self._written = len(self._offsets)

@@ -7,8 +7,9 @@ file is made with the first entry and written when the segment rolls, flushes or
 
 from struct import Struct
 
-from barnabas.base.disk import Disk, rewrite
+from barnabas.base.disk import Disk
 from barnabas.base.named_tuple import NamedTuple
+from barnabas.storage.indexes.index_file import read_entries, write_entries
 
 ENTRY = Struct(">hqqqq")
 _VERSION = 0
@@ -48,11 +49,7 @@ class TransactionIndex:
         index = cls()
         if not disk.exists(path):
             return index
-        file = disk.open_readonly(path)
-        try:
-            content = file.read_at(0, file.size())
-        finally:
-            file.close()
+        content = read_entries(disk, path)
         if len(content) % ENTRY.size:
             raise ValueError(f"{path} is {len(content)} bytes long, entries are {ENTRY.size}")
         last = -1
@@ -112,12 +109,5 @@ class TransactionIndex:
         first = max(self._written, 0)
         if self._entries or disk.exists(path):
             content = b"".join([ENTRY.pack(_VERSION, *entry) for entry in self._entries[first:]])
-            file = disk.open(path, create=True)
-            try:
-                if self._written < 0:
-                    rewrite(file, content)
-                elif content:
-                    file.write_at(first * ENTRY.size, [content])
-            finally:
-                file.close()
+            write_entries(disk, path, content, self._written * ENTRY.size)
         self._written = len(self._entries)
