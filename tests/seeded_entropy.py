@@ -16,3 +16,17 @@ class SeededEntropy:
     def random_below(self, limit: int) -> int:
         """Return an integer in [0, limit)."""
         return self._source.randrange(limit)
+
+
+class AscendingIds:
+    """Entropy whose draws below a limit are 1, 2, 3 and so on: no two are equal, and all are known before."""
+
+    def __init__(self) -> None:
+        self._given = 0
+
+    def random_below(self, limit: int) -> int:
+        self._given += 1
+        return self._given
+
+    def random_bytes(self, length: int) -> bytes:
+        raise AssertionError("nobody draws bytes here")

@@ -6,7 +6,6 @@ What a broker acknowledged must be there afterwards; what it did not may be ther
 import json
 import os
 import random
-import secrets
 import subprocess
 import threading
 import time
@@ -27,14 +26,6 @@ pytestmark = pytest.mark.timeout(600)
 STOP_MAX_S = 1.0
 CLEAN_MARKER = ".kafka_cleanshutdown"
 ROUNDS, ROUNDS_SLOW = 3, 40
-
-
-@pytest.fixture
-def rng() -> random.Random:
-    """Its seed is printed, so that pytest shows it with a failure."""
-    seed = int(os.environ.get("BARNABAS_CRASH_SEED") or secrets.randbelow(2**32))
-    print(f"BARNABAS_CRASH_SEED={seed}")
-    return random.Random(seed)
 
 
 @pytest.fixture

@@ -7,20 +7,15 @@ After each restart everything flushed must be there or rightly gone: the newest 
 or not, is the one that was appended, offsets ascend, and nothing is there that nobody appended.
 """
 
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
 
-from barnabas.base.errors import ApiError
 from barnabas.protocol.record_batch import iter_batches, parse_records
 from barnabas.protocol.record_batch_builder import BatchBuilder
-from barnabas.sim.clock import ManualClock
-from barnabas.sim.disk import MemoryDisk
 from barnabas.storage.compaction.cleaning import InProcessCleaning
 from barnabas.storage.compaction.task import CleaningTask
-from barnabas.storage.loading.directory_loading import LogManagerError
 from barnabas.storage.log import Log
 from barnabas.storage.log_cleaner.cleaner import LogCleaner
 from barnabas.storage.log_cleaner.config import CleanerConfig
@@ -28,8 +23,9 @@ from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager import LogManager
 from barnabas.storage.producer_state.states import AppendOrigin
 from barnabas.storage.topic_partition import TopicPartition
+from tests.crash.power import FailingMachine, PowerLossError
 from tests.seeded_entropy import SeededEntropy
-from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, marker
+from tests.storage_setup import TOPIC_ID, marker
 
 CI_SEEDS = 40
 SLOW_SEEDS = 3000
@@ -45,10 +41,6 @@ CONFIG = LogConfig(
     file_delete_delay_ms=1_000,
 )
 KEY = TopicPartition("t", 0)
-
-
-class PowerLossError(OSError):
-    """The disk stops answering: the machine lost power."""
 
 
 @dataclass(frozen=True)
@@ -97,25 +89,14 @@ class Model:
         return self.records[min(later)].commit if later else None
 
 
-class Machine:
+class Machine(FailingMachine):
     """Logs and their cleaner on a disk that fails after a number of operations."""
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-        self.clock = ManualClock(FIRST_TIMESTAMP)
-        self.disk = MemoryDisk(self.clock)
-        self.disk.on_operation = self.count
-        self.left = 10**9
+        super().__init__(seed)
         self.model = Model()
         self.epoch = 0
         self.cleaned = 0
-
-    def count(self, what: str, path: str) -> None:
-        if what == "read":
-            return
-        self.left -= 1
-        if self.left < 0:
-            raise PowerLossError(5, f"power lost before {what}", path)
 
     def start(self) -> tuple[LogManager, LogCleaner]:
         manager = LogManager(
@@ -315,14 +296,7 @@ def run(seed: int) -> int:
     """Play a seed; return how many cleanings were completed."""
     machine = Machine(seed)
     for _ in range(ROUNDS):
-        machine.left = machine.random.randrange(1_000)
-        try:
-            machine.work(*machine.start())
-        except (PowerLossError, ApiError, LogManagerError):
-            if machine.left >= 0:
-                raise
-        machine.disk.crash(machine.random, keep_all=machine.random.randrange(4) == 0)
-    machine.left = 10**9
+        machine.live_once(lambda: machine.work(*machine.start()), 1_000)
     manager, cleaner = machine.start()
     log = manager.logs.get(KEY)
     if log is not None:

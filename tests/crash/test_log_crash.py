@@ -6,33 +6,26 @@ each restart the log must hold a prefix of what was appended that includes every
 must agree with its batches, and appending must go on. A failing seed is in the test's name.
 """
 
-import random
 from dataclasses import dataclass, field
 
 import pytest
 
-from barnabas.base.errors import ApiError
 from barnabas.protocol.record_batch import iter_batches
-from barnabas.sim.clock import ManualClock
-from barnabas.sim.disk import MemoryDisk
 from barnabas.storage.flush import durable_logs
-from barnabas.storage.loading.directory_loading import LogManagerError
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_manager import LogManager
 from barnabas.storage.topic_partition import TopicPartition
+from tests.crash.power import FailingMachine, PowerLossError
+from tests.index_entries import wrong_entries
 from tests.seeded_entropy import SeededEntropy
-from tests.storage_setup import FIRST_TIMESTAMP, TOPIC_ID, batch
+from tests.storage_setup import TOPIC_ID, batch
 
 CI_SEEDS = 50
 SLOW_SEEDS = 2000
 ROUNDS = 6
 CONFIG = LogConfig(segment_bytes=2000, index_interval_bytes=200, retention_ms=-1)
 TOPIC = "t"
-
-
-class PowerLossError(OSError):
-    """The disk stops answering: the machine lost power."""
 
 
 @dataclass
@@ -59,25 +52,14 @@ class Model:
         self.flushed_end = min(self.flushed_end, end)
 
 
-class Machine:
+class Machine(FailingMachine):
     """A log manager on a disk that fails after a number of operations."""
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-        self.clock = ManualClock(FIRST_TIMESTAMP)
-        self.disk = MemoryDisk(self.clock)
-        self.disk.on_operation = self.count
-        self.left = 10**9
+        super().__init__(seed)
         self.model = Model()
         self.sequence = 0
         self.epoch = 0
-
-    def count(self, what: str, path: str) -> None:
-        if what == "read":
-            return
-        self.left -= 1
-        if self.left < 0:
-            raise PowerLossError(5, f"power lost before {what}", path)
 
     def start(self) -> LogManager:
         manager = LogManager(
@@ -153,7 +135,7 @@ class Machine:
             content = segment.leased.file.read_at(0, segment.size + 1000)
             assert len(content) == segment.size, "bytes are left behind the last batch"
             found += content
-            self.check_indexes(segment, content)
+            assert not list(wrong_entries(segment, content))
         expected = [model.batches[base] for base in sorted(model.batches)]
         first = next(iter_batches(found))[1].base_offset if found else log.log_end_offset
         position = 0
@@ -177,35 +159,13 @@ class Machine:
                 epoch == header.partition_leader_epoch
             )
 
-    def check_indexes(self, segment, content: bytes) -> None:  # type: ignore[no-untyped-def]
-        places = {header.last_offset: at for at, header in iter_batches(content)}
-        index = segment.offset_index
-        for number in range(len(index)):
-            offset, position = index.entry(number)
-            assert places.get(offset) == position, "an index entry points at no batch"
-        largest = -1
-        at = {}
-        for _, header in iter_batches(content):
-            largest = max(largest, header.max_timestamp)
-            at[header.last_offset] = largest
-        for number in range(len(segment.time_index)):
-            timestamp, offset = segment.time_index.entry(number)
-            assert at.get(offset) == timestamp, "a time index entry is wrong"
-
 
 def run(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(seed)
     # Half of the machines sync the volume at a stop, as brokers with many logs do.
     monkeypatch.setattr(durable_logs, "TOGETHER_FROM", 1 + seed % 2)
     for _ in range(ROUNDS):
-        machine.left = machine.random.randrange(300)
-        try:
-            machine.work(machine.start())
-        except (PowerLossError, ApiError, LogManagerError):
-            if machine.left >= 0:
-                raise
-        machine.disk.crash(machine.random, keep_all=machine.random.randrange(4) == 0)
-    machine.left = 10**9
+        machine.live_once(lambda: machine.work(machine.start()), 300)
     manager = machine.start()
     log = manager.get(TOPIC, 0)
     if log is not None:

@@ -1,8 +1,6 @@
 """kill -9 in the middle of transactions: each is whole or not there, and none keeps readers back for ever."""
 
-import os
 import random
-import secrets
 import threading
 import time
 from collections import Counter
@@ -145,10 +143,9 @@ def check(bootstrap: str, writer: Writer) -> None:
     assert not writer.aborted & set(first), "an abort was forgotten"
 
 
-def test_transactions_are_whole_or_not_there_after_kills(tmp_path: Path, slow: bool) -> None:
-    seed = int(os.environ.get("BARNABAS_CRASH_SEED") or secrets.randbelow(2**32))
-    print(f"BARNABAS_CRASH_SEED={seed}")  # pytest shows it with a failure
-    rng = random.Random(seed)
+def test_transactions_are_whole_or_not_there_after_kills(
+    tmp_path: Path, slow: bool, rng: random.Random
+) -> None:
     broker = under_test.make_broker(tmp_path / "broker")
     try:
         broker.start()
@@ -168,7 +165,7 @@ def test_transactions_are_whole_or_not_there_after_kills(tmp_path: Path, slow: b
         check(broker.bootstrap, writer)
         broker.stop()
     except BaseException as error:
-        error.add_note(f"BARNABAS_CRASH_SEED={seed}\nthe broker's log ends:\n{broker.log_tail()}")
+        error.add_note(f"the broker's log ends:\n{broker.log_tail()}")
         raise
     finally:
         broker.kill()

@@ -14,6 +14,7 @@ import pytest
 from barnabas.base.errors import ErrorCode
 from barnabas.handlers.fetch_session_cache import FetchSessionCache
 from barnabas.replica.fetch import FetchParams
+from tests.seeded_entropy import AscendingIds
 from tests.unit.handlers.conftest import services_with
 from tests.unit.handlers.fetch_logs import Reader
 
@@ -36,20 +37,6 @@ class ModelSession(SimpleNamespace):
     """id, epoch, with_ids, privileged, parts, created, used, size and is_old as of its last use."""
 
 
-class Counter:
-    """Ids that never repeat."""
-
-    def __init__(self) -> None:
-        self.given = 0
-
-    def random_below(self, limit: int) -> int:
-        self.given += 1
-        return self.given
-
-    def random_bytes(self, length: int) -> bytes:
-        raise AssertionError
-
-
 class Conversations:
     """Both sides of the comparison, and the clients that talk to them."""
 
@@ -57,7 +44,7 @@ class Conversations:
         self.chance = chance
         slots, version = chance.choice((8, 16)), chance.choice((12, 13))
         services = services_with(None)
-        services.fetch_sessions = FetchSessionCache(slots=slots, entropy=Counter())
+        services.fetch_sessions = FetchSessionCache(slots=slots, entropy=AscendingIds())
         self.clock = services.clock
         self.reader = Reader(services, version)
         self.slots = slots // 8

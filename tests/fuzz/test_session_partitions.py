@@ -18,6 +18,7 @@ from barnabas.protocol import messages
 from barnabas.replica.fetch import FetchIsolation, FetchPartition
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.producer_state.states import AppendOrigin
+from tests.seeded_entropy import AscendingIds
 from tests.storage_setup import marker
 from tests.unit.handlers.conftest import Peer, services_with
 from tests.unit.replica.broker_setup import (
@@ -35,20 +36,6 @@ CONNECTIONS = 2
 FOLLOWER = 2
 
 
-class Ids:
-    """Session ids that both brokers give alike."""
-
-    def __init__(self) -> None:
-        self.given = 0
-
-    def random_below(self, limit: int) -> int:
-        self.given += 1
-        return self.given
-
-    def random_bytes(self, length: int) -> bytes:
-        raise AssertionError
-
-
 class World:
     """One of the two brokers, its clients, and what the clients were sent."""
 
@@ -57,7 +44,7 @@ class World:
         self.broker = Broker(0, config=LogConfig())
         services = services_with(self.broker.manager)
         services.image, services.clock = self.broker.image, self.broker.clock
-        services.fetch_sessions = FetchSessionCache(slots=16, entropy=Ids())
+        services.fetch_sessions = FetchSessionCache(slots=16, entropy=AscendingIds())
         self.services = services
         self.reads_all = reads_all
         self.peers = [Peer(services) for _ in range(CONNECTIONS)]

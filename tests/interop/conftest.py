@@ -11,6 +11,7 @@ from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from tests import toolchain, under_test
+from tests.broker import BarnabasBroker
 from tests.interop.client import Client
 from tests.interop.client_aiokafka import AiokafkaClient
 from tests.interop.client_confluent import ConfluentClient
@@ -18,6 +19,7 @@ from tests.interop.client_go import GoClient, KafkaGoClient
 from tests.interop.client_java import JavaClient
 from tests.interop.client_kafka_python import KafkaPythonClient
 from tests.interop.client_node import ConfluentJsClient
+from tests.interop.command_line import Run, runner
 from tests.interop.records import PARTITIONS
 from tests.oracle.kafka_tools import KafkaTools, shared_tools
 
@@ -67,6 +69,12 @@ def client_named() -> Iterator[Callable[[str], Client]]:
     yield get
     for client in made.values():
         client.close()
+
+
+@pytest.fixture
+def run(barnabas: BarnabasBroker) -> Run:
+    """Runs a command against the broker that tests share."""
+    return runner(barnabas.bootstrap)
 
 
 @pytest.fixture(scope="session")

@@ -4,29 +4,14 @@ import json
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.broker import BarnabasBroker
-
-Run = Callable[..., subprocess.CompletedProcess[bytes]]
+from tests.interop.command_line import Run
 
 pytestmark = pytest.mark.interop
-
-
-@pytest.fixture
-def run(barnabas: BarnabasBroker) -> Run:
-    """Runs a command against the broker; a failure shows what it said."""
-
-    def run_command(*arguments: str, stdin: bytes = b"", code: int = 0) -> subprocess.CompletedProcess[bytes]:
-        line = [sys.executable, "-m", "barnabas", *arguments, "--bootstrap-server", barnabas.bootstrap]
-        done = subprocess.run(line, check=False, input=stdin, capture_output=True, timeout=60)
-        assert done.returncode == code, done.stderr.decode()
-        return done
-
-    return run_command
 
 
 @pytest.fixture

@@ -1,36 +1,20 @@
 """`barnabas groups` against a running broker, as a user runs it; groups are made by real consumers."""
 
 import json
-import subprocess
-import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from tests.broker import BarnabasBroker
-
-Run = Callable[..., subprocess.CompletedProcess[bytes]]
+from tests.interop.command_line import Run
 
 pytestmark = pytest.mark.interop
 
 JOIN_TIMEOUT_S = 30
 RECORDS = 5
-
-
-@pytest.fixture
-def run(barnabas: BarnabasBroker) -> Run:
-    """Runs a command against the broker; a failure shows what it said."""
-
-    def run_command(*arguments: str, stdin: bytes = b"", code: int = 0) -> subprocess.CompletedProcess[bytes]:
-        line = [sys.executable, "-m", "barnabas", *arguments, "--bootstrap-server", barnabas.bootstrap]
-        done = subprocess.run(line, check=False, input=stdin, capture_output=True, timeout=60)
-        assert done.returncode == code, done.stderr.decode()
-        return done
-
-    return run_command
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from barnabas.protocol import messages as m
-from barnabas.protocol.record_batch import iter_batches
 from barnabas.storage.checkpoints.checkpoint_file import RECOVERY_POINT_FILE, read_offsets
 from barnabas.storage.log import Log
 from barnabas.storage.partition_metadata import read_topic_id
+from tests.index_entries import wrong_entries
 from tests.power_loss.clients import TRANSACTION_TIMEOUT_MS, check_fetched, fetch
 from tests.power_loss.history import (
     CommittedOffset,
@@ -66,24 +66,9 @@ def log_batches(log: Log) -> list[StoredBatch]:
             f"{log.name}: segment {segment.base_offset} begins too early",
         )
         found += batches
-        _check_indexes(log.name, segment, content)
+        for wrong in wrong_entries(segment, content):
+            expect(False, f"{log.name}: {wrong}")
     return found
-
-
-def _check_indexes(name: str, segment: Any, content: bytes) -> None:
-    places = {header.last_offset: at for at, header in iter_batches(content)}
-    index = segment.offset_index
-    for number in range(len(index)):
-        offset, position = index.entry(number)
-        expect(places.get(offset) == position, f"{name}: an index entry points at no batch")
-    largest = -1
-    at = {}
-    for _, header in iter_batches(content):
-        largest = max(largest, header.max_timestamp)
-        at[header.last_offset] = largest
-    for number in range(len(segment.time_index)):
-        timestamp, offset = segment.time_index.entry(number)
-        expect(at.get(offset) == timestamp, f"{name}: a time index entry is wrong")
 
 
 class Checker:
