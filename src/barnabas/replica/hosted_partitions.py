@@ -39,10 +39,16 @@ from barnabas.storage.topic_partition import TopicPartition
 logger = Logger(__name__)
 
 OPENED_PER_TURN = 64
-"""New partitions opened in one turn of the loop: about 30 ms on an idle disk."""
+"""New partitions opened in one turn of the loop at most: about 30 ms on an idle disk."""
 
 DELETED_PER_TURN = 256
-"""Logs of deleted partitions taken away in one turn: about 10 ms."""
+"""Logs of deleted partitions taken away in one turn at most: about 10 ms."""
+
+TURN_MS = 15
+"""After which no further one is begun in this turn: a disk that others keep busy takes ten times as long."""
+
+FIRST_TURN_MS = 60
+"""The same in the turn in which partitions are made: a small topic is best whole when its making is told."""
 
 
 class LogStore(Protocol):
@@ -219,6 +225,7 @@ class HostedPartitions:
                 self._remove(topic.name, number, PartitionState.DELETED, touched)
         config: tuple[str, LogConfig] | None = None  # of the last topic: partitions come topic by topic
         room, begun = OPENED_PER_TURN, len(self._waiting)
+        until_ms = self._now_ms() + FIRST_TURN_MS
         for (topic_id, number), before in delta.partitions_changed.items():
             topic_now = self._image.topics_by_id.get(topic_id)
             if topic_now is None:
@@ -230,7 +237,7 @@ class HostedPartitions:
             is_new = before is None or self._local_id not in before.replicas
             if is_new:
                 room -= 1
-                if self._call_soon is not None and (room < 0 or begun):
+                if self._call_soon is not None and (room < 0 or begun or self._now_ms() >= until_ms):
                     self._waiting.append((topic_id, number))
                     continue
             if config is None or config[0] != topic_now.name:
@@ -251,6 +258,7 @@ class HostedPartitions:
 
     def _open_waiting(self) -> None:
         opened = []
+        until_ms = self._now_ms() + TURN_MS
         for _ in range(min(OPENED_PER_TURN, len(self._waiting))):
             topic_id, number = self._waiting.popleft()
             # It may be gone by now, or a later change of it has opened it.
@@ -259,6 +267,8 @@ class HostedPartitions:
             if topic is not None and partition is not None and (topic.name, number) not in self.by_name:
                 self._apply_partition(topic, number, partition, self._log_config_for(topic.name), is_new=True)
                 opened.append((topic_id, number))
+                if self._now_ms() >= until_ms:
+                    break
         if self._waiting:
             self._continue_opening()
         if opened and self.on_opened is not None:
@@ -392,8 +402,11 @@ class HostedPartitions:
     def _delete_some(self) -> None:
         if self._call_soon is None:
             self.delete_waiting()
+        until_ms = self._now_ms() + TURN_MS
         for name in list(islice(self._to_delete, DELETED_PER_TURN)):
             self._delete_log(name)
+            if self._now_ms() >= until_ms:
+                break
         if self._to_delete and self._call_soon is not None:
             self._call_soon(self._delete_some)
 

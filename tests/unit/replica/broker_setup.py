@@ -66,6 +66,7 @@ class Logs:
         self.delete_error: ApiError | None = None
         self.deleted: list[tuple[str, int]] = []
         self.log_start_writes: list[list[str]] = []
+        self.takes_ms = 0  # to make or delete a log
 
     def get_or_create(
         self, topic: str, partition: int, topic_id: bytes | None, config: LogConfig, *, is_new: bool = True
@@ -76,6 +77,7 @@ class Logs:
         if log is not None and log.topic_id != topic_id:
             raise ApiError(ErrorCode.INCONSISTENT_TOPIC_ID)
         if log is None:
+            self.clock.advance_ms(self.takes_ms)
             opening = OpeningLog(
                 directory=self.directory,
                 path=f"/data/{topic}-{partition}",
@@ -94,6 +96,7 @@ class Logs:
     def delete(self, topic: str, partition: int) -> None:
         if self.delete_error is not None:
             raise self.delete_error
+        self.clock.advance_ms(self.takes_ms)
         self.deleted.append((topic, partition))
         self.take_away(topic, partition)
 

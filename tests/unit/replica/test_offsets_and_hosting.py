@@ -15,7 +15,7 @@ from barnabas.metadata.image import (
 from barnabas.metadata.records import VersionedRecord
 from barnabas.protocol import messages
 from barnabas.replica.fetch import FetchIsolation
-from barnabas.replica.hosted_partitions import DELETED_PER_TURN, OPENED_PER_TURN
+from barnabas.replica.hosted_partitions import DELETED_PER_TURN, FIRST_TURN_MS, OPENED_PER_TURN
 from barnabas.replica.offset_requests import (
     DeleteRecordsPartition,
     DeleteRecordsResult,
@@ -286,6 +286,24 @@ def test_many_deleted_partitions_go_over_several_turns() -> None:
     assert len(setup.logs.deleted) == 2 * DELETED_PER_TURN
     setup.settle()
     assert setup.logs.deleted == [("many", number) for number in range(count)]
+
+
+def test_a_slow_disk_lets_fewer_partitions_come_and_go_in_a_turn() -> None:
+    setup = Broker(0)
+    hosted = setup.manager.partitions
+    setup.logs.takes_ms = 6
+    setup.create("many", OTHER_ID, 30)
+    assert len(hosted) == FIRST_TURN_MS // 6
+    setup.turn()
+    assert len(hosted) == FIRST_TURN_MS // 6 + 3
+    setup.settle()
+    assert len(hosted) == 30
+    setup.replay(messages.RemoveTopicRecord(topic_id=OTHER_ID))
+    assert len(setup.logs.deleted) == 3
+    setup.turn()
+    assert len(setup.logs.deleted) == 6
+    setup.settle()
+    assert len(setup.logs.deleted) == 30
 
 
 def test_a_topic_that_is_made_again_finds_no_log_of_the_old_one() -> None:
