@@ -19,8 +19,8 @@ _COMMANDS = {
     "configs": ("barnabas.cli.configs", "List, describe and alter configuration."),
     "consume": ("barnabas.cli.consume", "Read records of a topic."),
     "doctor": ("barnabas.cli.doctor.command", "Read everything in data directories, and mend them."),
-    "dump-log": ("barnabas.cli.dump_log", "Show and check the files of a log."),
-    "explain": ("barnabas.cli.explain", "Tell step by step how a request would be answered."),
+    "dump-log": ("barnabas.cli.dump.command", "Show and check the files of a log."),
+    "explain": ("barnabas.cli.explain.command", "Tell step by step how a request would be answered."),
     "groups": ("barnabas.cli.groups", "List, describe, reset and delete groups."),
     "log-dirs": ("barnabas.cli.log_dirs", "Show log directories and move partitions between them."),
     "transactions": (

@@ -3,6 +3,7 @@
 It reads formats with its own few lines instead of the storage layer's code: a fault there would otherwise
 read back what it wrote and find it good. Only the record batch codec is shared.
 
+    command.py           the command line, and what a person is shown
     findings.py          rows and problems, what every reader yields
     batches.py           .log and .checkpoint files: batches and records
     indexes.py           .index, .timeindex, .txnindex, also against their log

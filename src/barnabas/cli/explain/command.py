@@ -11,8 +11,8 @@ from collections.abc import Callable
 import click
 
 from barnabas.base.hints import Any
-from barnabas.cli.explain_output import print_explanation
-from barnabas.cli.explain_source import explain_directory, explain_running, list_sessions
+from barnabas.cli.explain.output import print_explanation
+from barnabas.cli.explain.source import explain_directory, explain_running, list_sessions
 from barnabas.cli.options import Bootstrap, BootstrapServers, ParamType, TopicName, output_option
 from barnabas.cli.output import Column, print_json, print_table
 from barnabas.cli.serve_options import ServeOptions

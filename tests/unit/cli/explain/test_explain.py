@@ -7,10 +7,10 @@ from typing import Any
 import click
 import pytest
 
-from barnabas.cli import explain_output
-from barnabas.cli.explain import SessionName
-from barnabas.cli.explain_output import answer_lines, print_explanation
-from barnabas.cli.explain_source import explain_directory
+from barnabas.cli.explain import output as explain_output
+from barnabas.cli.explain.command import SessionName
+from barnabas.cli.explain.output import answer_lines, print_explanation
+from barnabas.cli.explain.source import explain_directory
 from barnabas.cli.root import CommandFailed
 from barnabas.cli.serve_options import ServeOptions
 from barnabas.storage.loading.directory_loading import LogManagerError

@@ -1,0 +1,1 @@
+"""`barnabas explain`: how a running broker, or what lies in data directories, would answer a request."""
