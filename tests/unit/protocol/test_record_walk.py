@@ -103,7 +103,7 @@ def test_large_records_are_walked_without_a_copy() -> None:
 @pytest.mark.parametrize("headers", [[], [("h", b"1")]])
 @pytest.mark.parametrize("key", [None, b"", b"k" * 63, b"k" * 64, b"k" * 200])
 @pytest.mark.parametrize("value_bytes", [None, 0, 60, 63, 64, 120, 8100, 8192, 20000])
-def test_a_lone_record_and_whatever_it_is_damaged_to(
+def test_p2_a_lone_record_and_whatever_it_is_damaged_to(
     value_bytes: int | None, key: bytes | None, headers: list[tuple[str, bytes]]
 ) -> None:
     section = encode_record(0, 0, key, None if value_bytes is None else bytes(value_bytes), headers)
