@@ -63,18 +63,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-transcripts", action="store_true", help="write tests/transcripts anew")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Let each worker begin to collect elsewhere: what one has compiled, the others find.
-
-    Compiling tests, which pytest rewrites first, is two thirds of collecting them in a fresh checkout.
-    """
-    if has_workers(config) and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
-        number, count = int(config.workerinput["workerid"][2:]), config.workerinput["workercount"]
-        files = sorted(map(str, TESTS.rglob("test_*.py")))
-        first = len(files) * number // count
-        config.args = files[first:] + files[:first]
-
-
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Keep long values out of tests' names, which workers send to and fro: one has 67 million bytes."""
     if isinstance(val, bytes | str) and len(val) > ID_CHARS_MAX:
