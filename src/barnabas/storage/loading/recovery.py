@@ -292,6 +292,8 @@ class OpeningLog:
                     min(self._checkpointed_start, base_offset), base_offset,
                     self._factory.clock.wall_ms(), snapshot=False,
                 )  # fmt: skip
+                # Of an older one, perhaps, which is dropped: a crash before the next sync begins here again.
+                self._producers.take_snapshot()
             checked = scan(request)
             apply_scan(segment, checked, self._epochs, self._producers)
             self._checked_bytes += checked.valid_bytes

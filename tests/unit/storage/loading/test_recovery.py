@@ -330,3 +330,26 @@ def test_what_tells_of_producers_without_records_is_synced(seed: int) -> None:
     log.abandon()
     harness.disk.crash(random.Random(seed))
     assert set(harness.open(recovery_point=6, log_start_offset=4).producers.producers) == {7, 8}
+
+
+def test_a_second_crash_right_after_a_recovery_finds_the_same_producers() -> None:
+    """Of a producer whose records are deleted only a snapshot tells, and that may be an old one."""
+    harness = LogHarness(config=LogConfig(segment_bytes=1000, retention_ms=-1))
+    log = harness.open()
+    for producer_id in (1, 2):
+        log.append([batch(producer_id=producer_id, producer_epoch=0, base_sequence=0)], leader_epoch=0)
+    log.producers.take_snapshot()
+    log.append([batch(producer_id=2, producer_epoch=0, base_sequence=1)], leader_epoch=0)
+    log.roll()
+    log.append([batch(producer_id=2, producer_epoch=0, base_sequence=2)], leader_epoch=0)
+    log.abandon()
+    for name in harness.names():
+        if name.startswith("00000000000000000000."):
+            harness.disk.unlink(f"{harness.path}/{name}")
+    torn = harness.disk.open(f"{harness.path}/00000000000000000003.snapshot")
+    torn.truncate(0)
+    torn.close()
+    for _ in range(2):
+        again = harness.open()
+        assert sorted(again.producers.producers) == [1, 2]
+        again.abandon()
