@@ -1,12 +1,13 @@
 """Compile the hot modules: `./dev wheel --compiled`, or a copy of src to test and measure.
 
-    python tools/compile.py --into FOLDER           a copy of src with extension modules beside the sources
-    python tools/compile.py --wheel FOLDER          a wheel of this Python and platform
-    python tools/compile.py --wheel FOLDER --pure   the wheel that `pip install .` makes, without any
+    python -m tools.compile --into FOLDER           a copy of src with extension modules beside the sources
+    python -m tools.compile --wheel FOLDER          a wheel of this Python and platform
+    python -m tools.compile --wheel FOLDER --pure   the wheel that `pip install .` makes, without any
 
-Cython reads the same .py files that run without it; none is written for it. Sources stay in the wheel, so
-that tracebacks show lines and BARNABAS_PURE=1 runs them (docs/adr/0012). The list below is by measurement: of
-all modules that a Fetch or a Produce passes, these are faster compiled.
+Cython reads the same .py files that run without it; none is written for it. What more it has to know, which
+class is a struct and which parameter one of these, `tools/compiled_types.py` draws from slots and
+annotations. Sources stay in the wheel, so that tracebacks show lines and BARNABAS_PURE=1 runs them
+(docs/adr/0012). The list below is by measurement.
 
 Rejected: a build backend that compiles. `pip install .` would then ask for a C compiler, or hide that there
 is none.
@@ -18,23 +19,38 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from packaging.tags import sys_tags
 
+from tools.compiled_types import Declarations
+
 ROOT = Path(__file__).resolve().parent.parent
+
+COMPILED = ROOT / "build" / "compiled"
+"""Where `./dev test --compiled` tests what then goes into the wheel."""
 
 HOT_MODULES = (
     "protocol/record_walk",
     "protocol/varint",
 )
 
+DOUBLED: frozenset[str] = frozenset()
+"""Classes for which tests and benchmarks give others: no parameter or attribute is relied upon to be one."""
+
+PLAIN: frozenset[str] = frozenset()
+"""Classes, functions and methods that stay Python's: what tests patch."""
+
 COMPILER_FLAGS = ("-O2", "-g0", "-fno-semantic-interposition")
+LINKER_FLAGS = ("-s",)
 
 DIRECTIVES = {
-    # Annotations are for readers and mypy: a subclass of int, or a double of a test, passes as in Python.
-    "annotation_typing": False,
-    # Functions bind, and tell their names and arguments, as those of Python do.
+    # What is annotated in a prepared source is a struct; `compiled_types` has taken away all else.
+    "annotation_typing": True,
+    # An attribute of None is an AttributeError, as in Python, and not read from nowhere.
+    "nonecheck": True,
+    "auto_pickle": False,
     "binding": True,
     "language_level": 3,
 }
@@ -57,34 +73,56 @@ def main() -> int:
         if options.pure:
             print(shutil.copy(pure, options.wheel))
         else:
-            copy_and_compile(Path(folder) / "compiled", options.jobs)
+            copy_and_compile(COMPILED, options.jobs)
             print(compiled_wheel(pure, Path(folder), options.wheel))
     return 0
 
 
 def copy_and_compile(folder: Path, jobs: int) -> None:
     """Copy src into `folder`, an extension module beside each hot source; what is unchanged is kept."""
-    package = folder / "barnabas"
-    for source in sorted((ROOT / "src" / "barnabas").rglob("*")):
-        target = package / source.relative_to(ROOT / "src" / "barnabas")
-        if source.is_dir() or source.suffix in (".pyc", ".so"):
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if not target.exists() or target.read_bytes() != source.read_bytes():
-            shutil.copyfile(source, target)
+    there = {
+        folder / path.relative_to(ROOT / "src"): path.read_bytes()
+        for path in (ROOT / "src" / "barnabas").rglob("*")
+        if path.is_file() and path.suffix not in (".pyc", ".so")
+    }
+    typed = folder / "typed"
+    declarations = Declarations(ROOT / "src", HOT_MODULES, doubled=DOUBLED, plain=PLAIN)
+    for name in HOT_MODULES:
+        prepared, pxd = declarations.of(name.replace("/", "."))
+        there[typed / "barnabas" / f"{name}.py"] = prepared.encode()
+        there[typed / "barnabas" / f"{name}.pxd"] = pxd.encode()
+        for package in Path("barnabas", name).parents[:-1]:
+            there[typed / package / "__init__.py"] = b""
+    _make_so(there, [folder / "barnabas", typed / "barnabas"])
     # Only here, so that a test may read the list without a compiler.
     from Cython.Build import cythonize
     from setuptools import Extension, setup
 
-    flags = list(COMPILER_FLAGS)
     extensions = [
-        Extension(f"barnabas.{name.replace('/', '.')}", [f"barnabas/{name}.py"], extra_compile_args=flags)
+        Extension(
+            f"barnabas.{name.replace('/', '.')}", [f"barnabas/{name}.py"],
+            extra_compile_args=list(COMPILER_FLAGS), extra_link_args=list(LINKER_FLAGS),
+        )
         for name in HOT_MODULES
-    ]
-    with contextlib.chdir(folder):
-        made = cythonize(extensions, nthreads=jobs, compiler_directives=DIRECTIVES, build_dir="c")
-        build = ["build_ext", "--inplace", f"-j{jobs}", "--build-temp", "o"]
-        setup(name="barnabas", packages=[], ext_modules=made, script_args=build)
+    ]  # fmt: skip
+    target = str(folder.resolve())
+    with contextlib.chdir(typed):
+        made = cythonize(extensions, nthreads=jobs, compiler_directives=DIRECTIVES, build_dir="c", quiet=True)
+        build = ["build_ext", "--build-lib", target, f"-j{jobs}", "--build-temp", "o"]
+        setup(name="barnabas", packages=[], ext_modules=made, script_args=["--quiet", *build])
+
+
+def _make_so(there: Mapping[Path, bytes], folders: Iterable[Path]) -> None:
+    """Have these files in the folders, and extension modules beside hot sources, but nothing else."""
+    for folder in folders:
+        for path in folder.rglob("*"):
+            name = path.relative_to(folder).as_posix().partition(".")[0]
+            if path.is_file() and path not in there and not (path.suffix == ".so" and name in HOT_MODULES):
+                path.unlink()
+    for path, content in there.items():
+        if not path.exists() or path.read_bytes() != content:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
 
 
 def pure_wheel(folder: Path) -> Path:
@@ -96,13 +134,12 @@ def pure_wheel(folder: Path) -> Path:
 
 
 def compiled_wheel(pure: Path, folder: Path, target: Path) -> Path:
-    """Put the extension modules of `folder`/compiled into a copy of a pure wheel; return its path."""
+    """Put the extension modules into a copy of a pure wheel made in `folder`; return its path."""
     unpacked = folder / "unpacked"
     _wheel("unpack", "--dest", unpacked, pure)
     (content,) = unpacked.iterdir()
-    compiled = folder / "compiled"
-    for extension in (compiled / "barnabas").rglob("*.so"):
-        shutil.copy(extension, content / extension.relative_to(compiled))
+    for extension in (COMPILED / "barnabas").rglob("*.so"):
+        shutil.copy(extension, content / extension.relative_to(COMPILED))
     (description,) = content.glob("*.dist-info/WHEEL")
     tag = next(str(tag) for tag in sys_tags() if "manylinux" not in str(tag))
     lines = [

@@ -1,5 +1,6 @@
 """What is compiled into the compiled wheel, and how its sources are run all the same (docs/adr/0012)."""
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import barnabas
-from tools.compile import HOT_MODULES
+from tools.compile import DOUBLED, HOT_MODULES, PLAIN
+from tools.compiled_types import Declarations
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "barnabas"
@@ -47,3 +49,35 @@ def test_what_runs_is_compiled_exactly_where_it_is_to_be() -> None:
     package = Path(barnabas.__file__).parent
     compiled = {path.relative_to(package).as_posix().partition(".")[0] for path in package.rglob("*.so")}
     assert compiled in (set(), set(HOT_MODULES))
+
+
+def _is_compiled() -> bool:
+    return any(Path(barnabas.__file__).parent.rglob("*.so"))
+
+
+def test_hot_modules_and_their_structs_are_compiled_ones_or_none_is() -> None:
+    for name in HOT_MODULES:
+        module = importlib.import_module(f"barnabas.{name.replace('/', '.')}")
+        assert str(module.__file__).endswith(".so") == _is_compiled()
+    heap_type = 1 << 9  # Py_TPFLAGS_HEAPTYPE: what a class statement makes; structs are none
+    structs = Declarations(ROOT / "src", HOT_MODULES, doubled=DOUBLED, plain=PLAIN).structs()
+    assert "protocol.record_walk._Walk" in structs
+    for struct in structs:
+        module_name, _, name = struct.rpartition(".")
+        made = getattr(importlib.import_module(f"barnabas.{module_name}"), name)
+        assert bool(made.__flags__ & heap_type) != _is_compiled(), struct
+
+
+@pytest.mark.skipif(not _is_compiled(), reason="of the compiled build: ./dev test --compiled")
+def test_barnabas_pure_runs_the_sources_of_a_compiled_build() -> None:
+    program = (
+        "import importlib, sys\n"
+        "for name in sys.argv[1:]:\n"
+        "    print(importlib.import_module(name).__file__.rpartition('.')[2])"
+    )
+    names = [f"barnabas.{name.replace('/', '.')}" for name in HOT_MODULES]
+    ran = subprocess.run(
+        [sys.executable, "-c", program, *names], env={**os.environ, "BARNABAS_PURE": "1"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert set(ran.stdout.split()) == {"py"}
