@@ -2,8 +2,8 @@
 
 import os
 import platform
-import sys
 import subprocess
+import sys
 import time
 from pathlib import Path
 
