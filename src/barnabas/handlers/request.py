@@ -82,7 +82,7 @@ class RequestContext:
     @property
     def spec(self) -> "ApiSpec":
         """The API in the catalogue."""
-        return self.served.spec
+        return self.served.route.spec
 
     def respond(self, response: "Message") -> None:
         """Encode and send; slices in the response belong to the connection from here on.

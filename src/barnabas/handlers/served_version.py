@@ -11,11 +11,13 @@ from barnabas.protocol.frames import response_header_packer
 if TYPE_CHECKING:
     from barnabas.handlers.routes import Route
     from barnabas.protocol.codec_runtime import Codec
-    from barnabas.protocol.messages import ApiSpec
 
 
 class ServedVersion:
     """What is known of a request by its API key and version.
+
+    Args:
+        api_version: -1 for all that are not served.
 
     Attributes:
         decode: see `Message.decoder`; None for a version that is not served, of which only ApiVersions
@@ -24,12 +26,11 @@ class ServedVersion:
         times: where its requests are counted; those not served of one API are counted together.
     """
 
-    __slots__ = ("decode", "pack_header", "route", "spec", "times")
+    __slots__ = ("decode", "pack_header", "route", "times")
 
     def __init__(self, route: "Route", api_version: int) -> None:
-        is_served = api_version in route.versions
         self.route = route
-        self.spec: ApiSpec = route.spec
+        is_served = api_version in route.versions
         self.decode: Codec | None = route.request.decoder(api_version) if is_served else None
         self.pack_header = response_header_packer(route.spec.key, api_version)
-        self.times = RequestTimes(route.spec.key, api_version if is_served else -1)
+        self.times = RequestTimes(route.spec.key, api_version)

@@ -240,29 +240,16 @@ class Connection:
             raise RuntimeError(f"{self.id}: answered without a request in hand")
         self.request_in_hand = False
         is_direct = self._output is None and not self._corked and not self._deaf
-        if is_direct and len(parts) == 1 and isinstance(only := parts[0], bytes):
-            length = len(only)
-            if length <= JOIN_BYTES_MAX:
-                # Nothing but one small part, as nearly always.
-                self._send_joined(_pack_length(length) + only)
-                if self._frames is not None or self._loop.is_stopping:
-                    self._go_on()
-                return self._output is None
-        length = 0
-        slice_bytes = -1  # of the largest slice
-        for part in parts:
-            if part.__class__ is FileSlice:
-                size = part.length
-                length += size
-                slice_bytes = max(slice_bytes, size)
-            else:
-                length += len(part)
-        if not is_direct or length > JOIN_BYTES_MAX or slice_bytes >= self.traffic.zero_copy_min_bytes:
-            self._enqueue(length, parts)
-        elif slice_bytes < 0:
-            self._send_joined(b"".join((_pack_length(length), *parts)))  # type: ignore[arg-type]
+        if (
+            is_direct
+            and len(parts) == 1
+            and isinstance(only := parts[0], bytes)
+            and len(only) <= JOIN_BYTES_MAX
+        ):
+            # Nothing but one small part, as nearly always.
+            self._send_joined(_pack_length(len(only)) + only)
         else:
-            self._send_copied(length, parts)
+            self._respond_parts(parts, is_direct)
         if self._frames is not None or self._loop.is_stopping:
             self._go_on()
         return self._output is None
@@ -615,6 +602,24 @@ class Connection:
         )
 
     # Output
+
+    def _respond_parts(self, parts: Sequence[Part], is_direct: bool) -> None:
+        """Answer with parts of any number and size; `is_direct`: nothing stands before them."""
+        length = 0
+        slice_bytes = -1  # of the largest slice
+        for part in parts:
+            if part.__class__ is FileSlice:
+                size = part.length
+                length += size
+                slice_bytes = max(slice_bytes, size)
+            else:
+                length += len(part)
+        if not is_direct or length > JOIN_BYTES_MAX or slice_bytes >= self.traffic.zero_copy_min_bytes:
+            self._enqueue(length, parts)
+        elif slice_bytes < 0:
+            self._send_joined(b"".join((_pack_length(length), *parts)))  # type: ignore[arg-type]
+        else:
+            self._send_copied(length, parts)
 
     def _send_joined(self, data: bytes) -> None:
         """Send a small answer at once; queue what the socket does not take."""
