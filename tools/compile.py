@@ -7,7 +7,8 @@
 Cython reads the same .py files that run without it; none is written for it. What more it has to know, which
 class is a struct and which parameter one of these, `tools/compiled_types.py` draws from slots and
 annotations. Sources stay in the wheel, so that tracebacks show lines and BARNABAS_PURE=1 runs them
-(docs/adr/0012). The list below is by measurement.
+(docs/adr/0012). The list below is by measurement; it is to be the whole path of a Fetch and a Produce, which
+halves their CPU once the event loop's turns have stages.
 
 Rejected: a build backend that compiles. `pip install .` would then ask for a C compiler, or hide that there
 is none.
@@ -117,7 +118,8 @@ def _make_so(there: Mapping[Path, bytes], folders: Iterable[Path]) -> None:
     for folder in folders:
         for path in folder.rglob("*"):
             name = path.relative_to(folder).as_posix().partition(".")[0]
-            if path.is_file() and path not in there and not (path.suffix == ".so" and name in HOT_MODULES):
+            kept = path in there or path.suffix == ".pyc" or (path.suffix == ".so" and name in HOT_MODULES)
+            if path.is_file() and not kept:
                 path.unlink()
     for path, content in there.items():
         if not path.exists() or path.read_bytes() != content:
