@@ -1,6 +1,9 @@
 """What `./dev test` runs: set up the toolchain, then one pytest over everything.
 
-    python -m tests.run [--slow] [pytest arguments]
+    python -m tests.run [--slow] [--compiled] [pytest arguments]
+
+With --compiled it compiles the hot modules first, and a Python that knows no other Barnabas runs the tests
+(tools/compiled_python.py).
 
 One pytest process with some workers, so that there is one closing line and both cores are busy: tests
 that share a broker stay together on one worker (conftest.py groups them), the longest begin first, and
@@ -13,6 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +25,8 @@ from tests import toolchain
 
 WORKERS = 3
 """For the two cores that CI has: tests wait a third of their time for clients, JVMs and deadlines."""
+
+COMPILED = "--compiled"
 
 DEBIAN_PACKAGES = {
     "javac": "default-jdk-headless",
@@ -33,12 +39,37 @@ DEBIAN_PACKAGES = {
 
 def main(arguments: list[str]) -> int:
     """Run the tests and return pytest's exit status."""
+    python, environment = sys.executable, os.environ.copy()
+    if COMPILED in arguments:
+        arguments = [argument for argument in arguments if argument != COMPILED]
+        python = compiled_python()
+        environment["BARNABAS_TEST_BUILD"] = "compiled"
     prepare()
-    command = [sys.executable, "-m", "pytest", "-rs"]
+    command = [python, "-m", "pytest", "-rs"]
     if not names_tests(arguments):
         # Groups begin in the order of conftest.py, not by how many tests they have.
         command += ["-n", str(WORKERS), "--dist", "loadgroup", "--no-loadscope-reorder", "--durations", "8"]
-    return subprocess.run([*command, *arguments], check=False).returncode
+    return subprocess.run([*command, *arguments], env=environment, check=False).returncode
+
+
+def compiled_python() -> str:
+    """Compile the hot modules, as far as they changed; return a Python that runs them."""
+    # Only here: both need what `./dev test` does without.
+    from tools import compile as compiling
+    from tools import compiled_python as making
+
+    needed = {"gcc": shutil.which("gcc"), "python3-dev": has_headers()}
+    install([package for package, is_there in needed.items() if not is_there])
+    began = time.monotonic()
+    compiling.copy_and_compile(compiling.COMPILED, jobs=2)
+    python = making.make()
+    print(f"tests: compiling took {time.monotonic() - began:.0f} s", flush=True)
+    return str(python)
+
+
+def has_headers() -> bool:
+    """Whether this Python's header files are there; Debian has them in a package of their own."""
+    return Path(sysconfig.get_path("include"), "Python.h").exists()
 
 
 def names_tests(arguments: list[str]) -> bool:
@@ -48,9 +79,7 @@ def names_tests(arguments: list[str]) -> bool:
 
 def prepare() -> None:
     """Get the JVM's side ready before any test's clock runs, and say what is missing."""
-    missing = [package for program, package in DEBIAN_PACKAGES.items() if shutil.which(program) is None]
-    if missing and toolchain.required() and may_install():
-        install(missing)
+    install([package for program, package in DEBIAN_PACKAGES.items() if shutil.which(program) is None])
     _get_ready("Apache Kafka's jars and the Java helper", _prepare_java)
     _get_ready("Kafka Streams", _prepare_streams)
     _get_ready("the Go clients", lambda: toolchain.built_go(toolchain.TESTS / "interop" / "go"))
@@ -87,7 +116,9 @@ def may_install() -> bool:
 
 
 def install(packages: list[str]) -> None:
-    """Install Debian packages; a failure is told and leaves the rest to the tests."""
+    """Install Debian packages where they are required and may be; a failure is told and left to the tests."""
+    if not packages or not toolchain.required() or not may_install():
+        return
     print(f"tests: installing {' '.join(packages)}", flush=True)
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for step in (["update", "-q"], ["install", "-q", "-y", "--no-install-recommends", *packages]):

@@ -14,11 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "src"))
-
-from barnabas.protocol import schema  # noqa: E402
-from barnabas.protocol.schema import EMPTY, FieldSpec, MessageSpec, StructSpec  # noqa: E402
+from barnabas.protocol import schema
+from barnabas.protocol.schema import EMPTY, FieldSpec, MessageSpec, StructSpec
 
 _DEFINITION = re.compile(r"(common/)?(message|metadata)/\w+\.json")
 _COMMENT_LINE = re.compile(r"^\s*//.*$", re.MULTILINE)

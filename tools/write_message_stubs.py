@@ -7,13 +7,10 @@ python tools/write_message_stubs.py --check    fail when the file is not what wo
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "src"))
+from barnabas.protocol import schema
+from barnabas.protocol.schema import FieldSpec, MessageSpec, StructSpec
 
-from barnabas.protocol import schema  # noqa: E402
-from barnabas.protocol.schema import FieldSpec, MessageSpec, StructSpec  # noqa: E402
-
-TARGET = ROOT / "src" / "barnabas" / "protocol" / "messages.pyi"
+TARGET = Path(__file__).parent.parent / "src" / "barnabas" / "protocol" / "messages.pyi"
 
 HEADER = '''\
 """Written by tools/write_message_stubs.py out of the catalogue; see messages.py."""

@@ -7,13 +7,10 @@ python tools/write_start_codecs.py --check    fail when the file is not what wou
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "src"))
+from barnabas.protocol import schema
+from barnabas.protocol.message_source import class_source, codec_source
 
-from barnabas.protocol import schema  # noqa: E402
-from barnabas.protocol.message_source import class_source, codec_source  # noqa: E402
-
-TARGET = ROOT / "src" / "barnabas" / "protocol" / "start_codecs.py"
+TARGET = Path(__file__).parent.parent / "src" / "barnabas" / "protocol" / "start_codecs.py"
 
 # What formatting a directory and registering write, and what the next start reads back.
 WRITTEN_AND_READ = {

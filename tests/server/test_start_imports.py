@@ -6,6 +6,8 @@ import textwrap
 
 import pytest
 
+import barnabas
+
 KEPT_OUT = (
     "ast",  # by way of inspect
     "asyncio",
@@ -50,6 +52,8 @@ OTHERS_MAX = 75
 
 START = """
     import sys
+
+    import barnabas
     from barnabas.cli.main import main
     from barnabas.cli.serve import settings_of
     from barnabas.cli.serve_options import parse_serve_options
@@ -82,6 +86,7 @@ START = """
     print("\\n".join("compiled:" + filename.replace(" ", "_") for filename in compiled))
     broker.stop()
     broker.run()
+    print("from:" + barnabas.__file__)
 """
 
 
@@ -95,6 +100,10 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     ran = subprocess.run(arguments, capture_output=True, text=True, check=True)
     assert ran.stderr == "", "a start has nothing to complain about"
     return set(ran.stdout.split())
+
+
+def test_what_starts_is_what_is_under_test(imported: set[str]) -> None:
+    assert f"from:{barnabas.__file__}" in imported
 
 
 @pytest.mark.parametrize("name", KEPT_OUT)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import barnabas
+from tests.compiled_build import is_under_test
 from tools.compile import DOUBLED, HOT_MODULES, PLAIN
 from tools.compiled_types import Declarations
 
@@ -37,7 +38,8 @@ def test_barnabas_pure_runs_the_sources(tmp_path: Path, pure: str | None) -> Non
         environment["BARNABAS_PURE"] = pure
     for module in ("hot", "inner.hot"):
         ran = subprocess.run(
-            [sys.executable, "-c", f"import json, barnabas.{module} as hot; print(hot.HERE)"],
+            # -S: in a run of the compiled build, every other package than that one is refused.
+            [sys.executable, "-S", "-c", f"import json, barnabas.{module} as hot; print(hot.HERE)"],
             env={**environment, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert (ran.stdout == "1\n") == (pure == "1"), ran.stderr
@@ -45,30 +47,25 @@ def test_barnabas_pure_runs_the_sources(tmp_path: Path, pure: str | None) -> Non
 
 
 def test_what_runs_is_compiled_exactly_where_it_is_to_be() -> None:
-    """By either way of running the tests: all of the hot modules are compiled, or none is."""
     package = Path(barnabas.__file__).parent
     compiled = {path.relative_to(package).as_posix().partition(".")[0] for path in package.rglob("*.so")}
-    assert compiled in (set(), set(HOT_MODULES))
-
-
-def _is_compiled() -> bool:
-    return any(Path(barnabas.__file__).parent.rglob("*.so"))
+    assert compiled == (set(HOT_MODULES) if is_under_test() else set())
 
 
 def test_hot_modules_and_their_structs_are_compiled_ones_or_none_is() -> None:
     for name in HOT_MODULES:
         module = importlib.import_module(f"barnabas.{name.replace('/', '.')}")
-        assert str(module.__file__).endswith(".so") == _is_compiled()
+        assert str(module.__file__).endswith(".so") == is_under_test()
     heap_type = 1 << 9  # Py_TPFLAGS_HEAPTYPE: what a class statement makes; structs are none
     structs = Declarations(ROOT / "src", HOT_MODULES, doubled=DOUBLED, plain=PLAIN).structs()
     assert "protocol.record_walk._Walk" in structs
     for struct in structs:
         module_name, _, name = struct.rpartition(".")
         made = getattr(importlib.import_module(f"barnabas.{module_name}"), name)
-        assert bool(made.__flags__ & heap_type) != _is_compiled(), struct
+        assert bool(made.__flags__ & heap_type) != is_under_test(), struct
 
 
-@pytest.mark.skipif(not _is_compiled(), reason="of the compiled build: ./dev test --compiled")
+@pytest.mark.skipif(not is_under_test(), reason="of the compiled build: ./dev test --compiled")
 def test_barnabas_pure_runs_the_sources_of_a_compiled_build() -> None:
     program = (
         "import importlib, sys\n"
