@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from barnabas.base.errors import ErrorCode
 from barnabas.protocol import messages as m
 from barnabas.protocol.api_keys import ApiKey
 from barnabas.protocol.frames import encode_request_header
@@ -65,7 +66,9 @@ class Asker:
         return self.wire.ask(request, version)
 
     def make_topic(self, name: str, partitions: int = 1) -> Topic:
-        """Create a topic and wait until its first partition has a leader.
+        """Create a topic, if it is not there, and wait until its first partition has a leader.
+
+        A server that ended and is started again has it already.
 
         Raises:
             AnsweredError: the broker refused.
@@ -82,7 +85,7 @@ class Asker:
                 ),
                 self.version(ApiKey.CREATE_TOPICS),
             )
-            if made.topics[0].error_code != 0:
+            if made.topics[0].error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
                 raise AnsweredError(f"CreateTopics {name}: error {made.topics[0].error_code}")
         return self.find_topic(name, partitions)
 

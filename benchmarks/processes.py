@@ -5,6 +5,7 @@ socket is charged to whoever makes the system call, so it is part of user plus s
 which need rights that a container seldom has.
 """
 
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,6 +88,15 @@ def peak_mb(pids: list[int]) -> float:
 def resident_bytes(pids: list[int]) -> int:
     """Return the sum of the processes' resident memory."""
     return sum(_status_kib(pid, "VmRSS") for pid in pids) * KIB
+
+
+def descriptors(pids: list[int]) -> int:
+    """Return how many files and connections the processes have open."""
+    count = 0
+    for pid in pids:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            count += len(os.listdir(f"/proc/{pid}/fd"))
+    return count
 
 
 def machine_busy_s() -> float:

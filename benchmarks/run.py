@@ -10,7 +10,6 @@ unless told --busy-ok; how busy it was is noted of every turn, and disturbed fig
 """
 
 import argparse
-import contextlib
 import os
 import resource
 import shutil
@@ -48,11 +47,19 @@ def main() -> int:
         publish_to = host.ROOT / "docs" if options.publish else None
         print(write_report(options.report, publish_to))
         return 0
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+    raise_descriptors()
     # A run that is told to end stops its servers first.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     return compare(options)
+
+
+def raise_descriptors() -> None:
+    """Let this process and the servers open many files: as many as one may without being an administrator."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+    except (ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def compare(options: argparse.Namespace) -> int:

@@ -1,8 +1,10 @@
 """Running watch.c: waiting consumers, in steps, with a look at the server in between."""
 
+import contextlib
 import json
 import subprocess
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from barnabas.protocol.messages import ApiVersionsRequest
 from benchmarks.asking import OFFSET_MARK, AnsweredError, Asker, Topic, batch, place_of
 from benchmarks.brokers.server import Server
 from benchmarks.generators import GRACE_S, Figures, LoadError
-from benchmarks.processes import fine_cpu_s
+from benchmarks.processes import descriptors, fine_cpu_s
 from benchmarks.programs import program
 from tests.net.wire import Wire
 
@@ -21,6 +23,9 @@ _SAMPLE_BYTES = 1 << 20
 CALM_S = 0.5
 CALM_SHARE = 0.02
 CALM_S_MAX = 10
+LET_GO_S_MAX = 30
+LET_GO_POLL_S = 0.1
+DESCRIPTORS_KEPT = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +211,26 @@ def check_whole(found: Figures) -> None:
         raise LoadError(
             f"{found['missing']} of {found['missing'] + found['deliveries']} records did not arrive"
         )
+
+
+@contextlib.contextmanager
+def letting_go(asker: Asker, topic: Topic, server: Server) -> Iterator[None]:
+    """Afterwards have a server answer the fetches that wait at a topic's end though their clients are gone.
+
+    Apache Kafka reads nothing from a connection whose fetch waits, so it learns only by answering that the
+    client has hung up. Without this the next turn's ten thousand come on top and pass its file limit.
+
+    Raises:
+        LoadError: it keeps the connections all the same.
+    """
+    before = descriptors(server.pids())
+    yield
+    asker.produce(topic, batch(1))
+    deadline = time.monotonic() + LET_GO_S_MAX
+    while (kept := descriptors(server.pids()) - before) > DESCRIPTORS_KEPT:
+        if time.monotonic() > deadline:
+            raise LoadError(f"{kept} more descriptors are open than before its clients came and went")
+        time.sleep(LET_GO_POLL_S)
 
 
 def settle(seconds: float) -> None:

@@ -1,9 +1,19 @@
 """Parked fetches: what ten thousand cost, how soon an append wakes one or all of them; fan-out to 200."""
 
+import contextlib
+
 from benchmarks.asking import Asker
 from benchmarks.brokers.server import Server
 from benchmarks.processes import cpu_s, fine_cpu_s, resident_bytes
-from benchmarks.watching import PARKED_MS, Watch, check_whole, settle, settle_calm, watch_appends
+from benchmarks.watching import (
+    PARKED_MS,
+    Watch,
+    check_whole,
+    letting_go,
+    settle,
+    settle_calm,
+    watch_appends,
+)
 from benchmarks.workloads.workload import Case, Figures, Lifetime, Scale, Turn, Workload
 
 PARKED = 10_000
@@ -40,12 +50,16 @@ def park(turn: Turn) -> Figures:
     count = parked_count(turn.scale)
     idle_s = QUICK_IDLE_S if turn.scale.is_quick else IDLE_S
     server = turn.server
-    with Asker(server.port) as asker, Watch(server.port, turn.folder, 2.0) as watch:
+    with contextlib.ExitStack() as stack:
+        asker = stack.enter_context(Asker(server.port))
+        idle = asker.find_topic("idle")
+        stack.enter_context(letting_go(asker, idle, server))
+        watch = stack.enter_context(Watch(server.port, turn.folder, 2.0))
         watch_appends(
             asker, asker.find_topic("one"), watch, watchers=1, value_bytes=VALUE_BYTES, rate=WAKES_PER_S
         )
-        idle, _ = asker.fetch_frame(asker.find_topic("idle"), offset=0, max_wait_ms=PARKED_MS)
-        watch.park(count, idle)
+        parking, _ = asker.fetch_frame(idle, offset=asker.end_offset(idle), max_wait_ms=PARKED_MS)
+        watch.park(count, parking)
         before = resident_bytes(server.pids())
         watch.connect()
         settle_calm(server)
@@ -72,10 +86,14 @@ def park(turn: Turn) -> Figures:
 def wake_all(turn: Turn) -> Figures:
     """Wake all at once."""
     seconds = WAKE_ALL_APPENDS / WAKE_ALL_RATE
-    with Asker(turn.server.port) as asker, Watch(turn.server.port, turn.folder, seconds) as watch:
+    with contextlib.ExitStack() as stack:
+        asker = stack.enter_context(Asker(turn.server.port))
+        topic = asker.find_topic("all")
+        stack.enter_context(letting_go(asker, topic, turn.server))
+        watch = stack.enter_context(Watch(turn.server.port, turn.folder, seconds))
         watch_appends(
             asker,
-            asker.find_topic("all"),
+            topic,
             watch,
             watchers=parked_count(turn.scale),
             value_bytes=100,
