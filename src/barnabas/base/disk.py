@@ -362,10 +362,15 @@ def write_file_durably(disk: Disk, path: str, content: bytes) -> None:
 
     Writes `path`.tmp, syncs it, renames it over `path` and syncs the directory.
     """
+    replace_file(disk, path, content)
+    disk.sync_dir(os.path.dirname(path))
+
+
+def replace_file(disk: Disk, path: str, content: bytes) -> None:
+    """As `write_file_durably`, but the new content is certain only once the directory is synced."""
     temporary = path + _TEMPORARY_SUFFIX
     _write_whole(disk, temporary, content, sync=True)
     disk.rename(temporary, path)
-    disk.sync_dir(os.path.dirname(path))
 
 
 def _write_whole(disk: Disk, path: str, content: bytes, *, sync: bool) -> None:

@@ -145,13 +145,14 @@ class Controller:
         self._log.become_leader()
         if self.image.in_transaction:
             abort = messages.AbortTransactionRecord(reason="the controller was restarted")
-            self._commit([VersionedRecord(abort)], delta)
+            self._write([VersionedRecord(abort)], delta)
         if not self.image.features:
             features = self._log.bootstrap_records or bootstrap_feature_records()
-            self._commit(first_records(features, self._node), delta)
+            self._write(first_records(features, self._node), delta)
         for name in self.image.topics:
             self._collisions[collision_form(name)] = name
         self._register(delta, was_clean)
+        self._log.flush()  # once for all of it: nobody was told of any before
         return delta
 
     def _was_stopped_cleanly(self) -> bool:
@@ -168,7 +169,7 @@ class Controller:
         records += election_records(
             self.image, self._node.node_id, was_clean=was_clean, log_dirs=self._node.log_dirs
         )
-        self._commit(records, delta)
+        self._write(records, delta)
 
     def stop(self) -> None:
         """Note in the log that this node goes in good order, and close it. Call after all logs are flushed.
@@ -204,6 +205,13 @@ class Controller:
 
     def _commit(self, records: Sequence[VersionedRecord], delta: MetadataDelta) -> None:
         self._log.append(records)
+        self._replay(records, delta)
+
+    def _write(self, records: Sequence[VersionedRecord], delta: MetadataDelta) -> None:
+        self._log.write(records)
+        self._replay(records, delta)
+
+    def _replay(self, records: Sequence[VersionedRecord], delta: MetadataDelta) -> None:
         for record in records:
             self.image.replay(record, delta)
 

@@ -74,7 +74,8 @@ class MetadataLogConfig:
 class MetadataLog:
     """The metadata log of a single-node quorum.
 
-    Use: load(), open(), become_leader(), append() any number of times, close().
+    Use: load(), open(), become_leader(), write() what the start has to say, flush(); then append() any number
+    of times, close().
 
     Attributes:
         epoch: the leader epoch this broker appends in; 0 before become_leader().
@@ -215,7 +216,7 @@ class MetadataLog:
             opened.truncate_fully(latest.end_offset)
 
     def become_leader(self) -> None:
-        """Take the next epoch and say so in the log.
+        """Take the next epoch and say so in the log; a flush() is to follow.
 
         Raises:
             MetadataError: quorum-state is damaged.
@@ -230,6 +231,9 @@ class MetadataLog:
             write_quorum_state(disk, self._path, state, [self.node_id])
         except OSError as error:
             raise self._directory.failed(error, f"writing {self._path}/quorum-state") from error
+        # The next flush syncs the directory and so the file's name. Where that is lost, the log's last epoch
+        # tells the next one all the same: no epoch is taken twice that anything durable was written in.
+        self._opened.durability.names_unsynced = True
         voter = messages.LeaderChangeMessageVoter(voter_id=self.node_id)
         change = messages.LeaderChangeMessage(
             version=0, leader_id=self.node_id, voters=[voter], granting_voters=[voter]
@@ -239,7 +243,7 @@ class MetadataLog:
             controls += self._quorum.controls()
         now_ms = self._clock.wall_ms()
         batch = build_control_batch(controls, base_offset=self.end_offset, epoch=self.epoch, timestamp=now_ms)
-        self._append([batch], now_ms)
+        self._write([batch], now_ms)
 
     def append(self, records: Sequence[VersionedRecord]) -> int:
         """Append records and return the offset of the first one, once they are durable.
@@ -247,23 +251,42 @@ class MetadataLog:
         Raises:
             ApiError: KAFKA_STORAGE_ERROR; they may or may not be there after a restart.
         """
+        base_offset = self.write(records)
+        self.flush()
+        return base_offset
+
+    def write(self, records: Sequence[VersionedRecord]) -> int:
+        """As append(), but they are durable with the next flush(), and nobody may be told of them before.
+
+        A start writes several times and waits for the disk once.
+        """
         assert self.epoch > 0, "append before become_leader"
         base_offset = self.end_offset
         now_ms = self._clock.wall_ms()
-        self._append(
+        self._write(
             build_data_batches(records, base_offset=base_offset, epoch=self.epoch, timestamp=now_ms), now_ms
         )
         return base_offset
 
-    def _append(self, batches: list[bytes], now_ms: int) -> None:
-        opened = self._opened
-        info = opened.append_batches(
+    def _write(self, batches: list[bytes], now_ms: int) -> None:
+        info = self._opened.append_batches(
             [[batch] for batch in batches], leader_epoch=self.epoch, origin=AppendOrigin.COORDINATOR
         )
-        opened.flush()
         self._bytes_since_snapshot += info.bytes_appended
         self._last_timestamp = now_ms
         self._last_epoch = self.epoch
+
+    def flush(self) -> None:
+        """Return once everything written is durable.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
+        opened = self._opened
+        # Leader epochs behind the newest snapshot are made again of the log's batches.
+        work = opened.begin_flush(with_epochs=False)
+        if work is not None:
+            opened.finish_flush(work, work.try_run())
 
     def snapshot_due(self) -> bool:
         """Whether enough was appended, or enough time passed with something appended, since the last one."""
@@ -286,6 +309,7 @@ class MetadataLog:
             ApiError: KAFKA_STORAGE_ERROR.
         """
         assert not image.in_transaction, "a snapshot within a metadata transaction"
+        self._opened.flush()  # with the leader epochs: the next start reads batches only from the snapshot on
         snapshot_id = SnapshotId(self.end_offset, self._last_epoch)
         batches = encode_snapshot(
             image_records(image),

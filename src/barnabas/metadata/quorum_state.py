@@ -8,7 +8,7 @@ are configured (kraft.version 0), version 1 to those whose voters are in the log
 from __future__ import annotations
 
 from barnabas.base.dataclass import dataclass
-from barnabas.base.disk import Disk, write_file_durably
+from barnabas.base.disk import Disk, replace_file
 from barnabas.base.hints import Any, Final
 from barnabas.base.uuids import NULL_UUID, uuid_text
 from barnabas.metadata.records import MetadataError
@@ -66,7 +66,7 @@ def read_quorum_state(disk: Disk, directory: str) -> QuorumState | None:
 
 
 def write_quorum_state(disk: Disk, directory: str, state: QuorumState, voters: list[int]) -> None:
-    """Replace the file durably.
+    """Replace the file; which of the two a crash leaves is certain once the directory is synced.
 
     Args:
         voters: ids, written in version 0 only.
@@ -77,4 +77,4 @@ def write_quorum_state(disk: Disk, directory: str, state: QuorumState, voters: l
         text = f'{{"clusterId":"",{head},"appliedOffset":0,"currentVoters":[{listed}],"data_version":0}}'
     else:
         text = f'{{{head},"votedDirectoryId":"{uuid_text(NULL_UUID)}","data_version":1}}'
-    write_file_durably(disk, f"{directory}/{FILE_NAME}", text.encode())
+    replace_file(disk, f"{directory}/{FILE_NAME}", text.encode())
