@@ -94,6 +94,19 @@ def test_an_abort_kills_the_process_and_removes_what_it_made(tmp_path: Path) -> 
         os.kill(pid, 0)
 
 
+def test_an_interrupt_at_the_terminal_is_the_brokers_to_act_on(tmp_path: Path) -> None:
+    task = replace(
+        on_disk(CompactedLog(LogMaker(7).make()), tmp_path), io_bytes_per_second_max=0.5, io_buffer_bytes=100
+    )
+    cleaning = ProcessCleaning(task, OsDisk())
+    result = run_aside(cleaning)
+    wait_until(lambda: cleaning.pid > 0, "it has started")
+    group = os.getpgid(cleaning.pid)
+    cleaning.abort()
+    result()
+    assert group != os.getpgid(0)
+
+
 def test_an_abort_before_the_start_starts_nothing(tmp_path: Path) -> None:
     task = on_disk(CompactedLog(LogMaker(7).make()), tmp_path)
     cleaning = ProcessCleaning(task, OsDisk())

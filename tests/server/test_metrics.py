@@ -272,6 +272,11 @@ def test_the_process_is_started_again_and_goes_with_the_broker(tmp_path):
         assert not exists(third)
 
 
+def test_an_interrupt_at_the_terminal_is_the_brokers_to_act_on(served):
+    assert served.get("/health")[0] == 200
+    assert os.getpgid(served.child) != os.getpgid(served.broker.pid)
+
+
 def test_a_port_that_is_taken_is_one_clear_line(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

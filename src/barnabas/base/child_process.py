@@ -8,6 +8,9 @@ A child that outlives the broker would work beside the next one's. Its standard 
 end only the broker has: when the broker is gone, however it went, the kernel closes it, and the child ends
 at once, whatever it is at. PR_SET_PDEATHSIG was rejected: it follows the thread that made the child, not the
 process. posix_spawn instead of subprocess, whose import takes longer than a broker's whole start.
+
+It leads a process group of its own: what a terminal sends to all in the foreground (Ctrl-C) is the broker's to
+act on. Ignoring the signal in the child was rejected: it may come while the interpreter is still starting.
 """
 
 import fcntl
@@ -94,6 +97,7 @@ class ChildProcess:
                 {**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
                 file_actions=[(os.POSIX_SPAWN_DUP2, high[0], 0), (os.POSIX_SPAWN_DUP2, high[1], 1)],
                 setsigmask=[],
+                setpgroup=0,
             )
         except OSError:
             os.close(to_child)
@@ -148,6 +152,5 @@ def write_line(line: bytes) -> None:
 
 
 def be_humble(niceness: int) -> None:
-    """In the child: let everybody else go first, and leave a terminal's signals to the broker."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """In the child: let everybody else go first."""
     os.nice(niceness)

@@ -23,7 +23,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     Args:
         arguments: without the program's name; None takes the process's own.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        _run(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:  # while modules were imported: commands and click answer it themselves
+        sys.exit(EXIT_INTERRUPTED)
+
+
+def _run(given: list[str]) -> NoReturn:
     if given[:1] == ["serve"]:
         from barnabas.cli.serve_options import parse_serve_options
 

@@ -51,12 +51,16 @@ def serve(options: ServeOptions) -> int:
     cpu_before_s, wall_s = time.process_time(), time.monotonic()
     scratch: str | None = None
     try:
+        for number in _stop_signals():
+            signal.signal(number, signal.default_int_handler)
         if options.ephemeral:
             scratch = _make_scratch()
         return _serve(options, scratch, cpu_before_s, wall_s)
     except UsageError as error:
         _complain(str(error))
         return EXIT_USAGE
+    except KeyboardInterrupt:  # before there was a broker to stop
+        return EXIT_OK
     finally:
         gc.enable()
         if scratch is not None:
@@ -201,6 +205,8 @@ def _make_scratch() -> str:
 def _stop_on_signals(broker: "Broker") -> Callable[[], bool]:
     """Stop on the first signal, give up on what is in hand on the second, die on the third.
 
+    A terminal that closes may say so more than once: SIGHUP only ever is a first signal.
+
     Returns:
         What tells whether one has come.
     """
@@ -209,14 +215,24 @@ def _stop_on_signals(broker: "Broker") -> Callable[[], bool]:
     def stop(number: int, frame: "FrameType | None") -> None:
         nonlocal count
         del frame
+        if number == signal.SIGHUP and count:
+            return
         count += 1
         if count > 2:
             os._exit(128 + number)
         broker.stop(now=count == 2)
 
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
+    for number in _stop_signals():
+        signal.signal(number, stop)
     return lambda: count > 0
+
+
+def _stop_signals() -> list[int]:
+    """Return what stops a broker: SIGHUP as well, as it does a JVM, but for one started with nohup."""
+    numbers = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    return [int(number) for number in numbers]
 
 
 _MESSAGE_CHARS_MAX = 2_000

@@ -56,8 +56,8 @@ command = click.Command(
     callback=_run,
     help="""Run a broker until it is told to stop.
 
-Once it answers, it prints "listening on HOST:PORT" and how long the start took. SIGTERM or Ctrl-C stop
-it cleanly; a second one at once.
+Once it answers, it prints "listening on HOST:PORT" and how long the start took. SIGTERM, Ctrl-C
+or a terminal that closes stop it cleanly; a second SIGTERM or Ctrl-C at once.
 
 \b
 Examples:

@@ -1,11 +1,9 @@
 """The metrics process: `python -m barnabas.web BROKER_SOCKET BROKER_PID`, started by `metrics_process`.
 
-Standard input is a pipe that ends when the broker does; descriptor 3 is the listening socket. Signals from a
-terminal are the broker's to act on.
+Standard input is a pipe that ends when the broker does; descriptor 3 is the listening socket.
 """
 
 import os
-import signal
 import socket
 import sys
 import threading
@@ -19,7 +17,6 @@ _NICENESS = 5
 def main() -> None:
     """Serve until the broker is gone."""
     broker_socket, broker_pid = sys.argv[1], int(sys.argv[2])
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_the_broker, daemon=True).start()
     os.nice(_NICENESS)
 

@@ -160,6 +160,7 @@ class MetricsProcess:
                     (os.POSIX_SPAWN_DUP2, high[1], LISTEN_FD),
                 ],
                 setsigmask=[],
+                setpgroup=0,  # out of reach of a terminal's Ctrl-C, which is the broker's to act on
             )
         except OSError as error:
             _log.error("the process that serves metrics cannot be started: %s", error)

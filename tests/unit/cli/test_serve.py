@@ -11,6 +11,7 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
+from barnabas.cli.main import main
 from barnabas.cli.serve import RecoveryLines, serve
 from barnabas.cli.serve_options import ServeOptions
 from barnabas.server.listeners import ListenerAddress, SecurityProtocol
@@ -65,10 +66,10 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[FakeBroker]]:
     monkeypatch.setitem(sys.modules, "barnabas.server.broker", module)
     for name in ("failure", "clean", "signals"):
         monkeypatch.setattr(FakeBroker, name, getattr(FakeBroker, name))
-    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
     yield FakeBroker
-    signal.signal(signal.SIGTERM, before[0])
-    signal.signal(signal.SIGINT, before[1])
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def test_it_says_where_it_listens_and_how_long_it_took(
@@ -156,6 +157,60 @@ def test_the_first_signal_stops_and_the_second_hurries(
     monkeypatch.setattr(broker, "signals", (signal.SIGTERM, signal.SIGINT))
     serve(ServeOptions(data_dir=str(tmp_path)))
     assert broker.last.stops == [False, True]
+
+
+def test_a_terminal_that_closes_stops_it_once_however_often_it_says_so(
+    monkeypatch: pytest.MonkeyPatch, broker: type[FakeBroker], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(broker, "signals", (signal.SIGHUP, signal.SIGHUP, signal.SIGHUP))
+    serve(ServeOptions(data_dir=str(tmp_path)))
+    assert broker.last.stops == [False]
+
+
+def test_nohup_is_heeded(monkeypatch: pytest.MonkeyPatch, broker: type[FakeBroker], tmp_path: Path) -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    monkeypatch.setattr(broker, "signals", (signal.SIGHUP,))
+    serve(ServeOptions(data_dir=str(tmp_path)))
+    assert broker.last.stops == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_before_there_is_a_broker_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch,
+    broker: type[FakeBroker],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    number: signal.Signals,
+) -> None:
+    made = []
+
+    def interrupted(_: FakeBroker, settings: Any) -> None:
+        made.append(os.path.isdir(settings.log_dirs[0]))
+        os.kill(os.getpid(), number)
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(broker, "__init__", interrupted)
+    assert serve(ServeOptions(ephemeral=True)) == 0
+    assert made == [True]
+    assert list(tmp_path.iterdir()) == []
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("arguments", [["serve"], ["topics", "list"]])
+def test_an_interrupt_while_modules_are_imported_prints_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    class Interrupted:
+        def find_spec(self, name: str, path: object, target: object = None) -> None:
+            if name in {"barnabas.cli.serve", "barnabas.cli.root"}:
+                raise KeyboardInterrupt
+
+    for name in ("barnabas.cli.serve", "barnabas.cli.root"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 130
 
 
 class _Checked:
