@@ -9,8 +9,8 @@ end only the broker has: when the broker is gone, however it went, the kernel cl
 at once, whatever it is at. PR_SET_PDEATHSIG was rejected: it follows the thread that made the child, not the
 process. posix_spawn instead of subprocess, whose import takes longer than a broker's whole start.
 
-It leads a process group of its own: what a terminal sends to all in the foreground (Ctrl-C) is the broker's to
-act on. Ignoring the signal in the child was rejected: it may come while the interpreter is still starting.
+It leads a process group of its own: what a terminal sends to all in the foreground (Ctrl-C) is the broker's
+to act on. Ignoring the signal in the child was rejected: it may come while the interpreter is still starting.
 """
 
 import fcntl
