@@ -3,10 +3,12 @@
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
 import barnabas
+from tests.certificates import Certificates
 
 KEPT_OUT = (
     "ast",  # by way of inspect
@@ -90,16 +92,44 @@ START = """
 """
 
 
+START_WITH_TLS = """
+    import sys
+    from barnabas.cli.serve import settings_of
+    from barnabas.cli.serve_options import parse_serve_options
+    from barnabas.server.broker import Broker
+
+    directory, keystore = sys.argv[1:]
+    overrides = {
+        "listeners": "SSL://127.0.0.1:0",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": keystore,
+    }
+    line = ["--data-dir", directory]
+    for name, value in overrides.items():
+        line += ["--override", f"{name}={value}"]
+    broker = Broker(settings_of(parse_serve_options(line), None))
+    broker.start()
+    print("\\n".join(sys.modules))
+    broker.stop()
+    broker.run()
+"""
+
+
+def modules_of(code: str, *arguments: object) -> set[str]:
+    """Return the words that a fresh interpreter says."""
+    # -I keeps what the environment wants imported out of it, -S what is installed beside us.
+    paths = [path for path in sys.path if path]
+    whole = f"import sys; sys.path = {paths!r}\n{textwrap.dedent(code)}"
+    line = [sys.executable, "-I", "-S", "-c", whole, *map(str, arguments)]
+    ran = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert ran.stderr == "", "a start has nothing to complain about"
+    return set(ran.stdout.split())
+
+
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """Return the modules of a process that started a broker on a fresh directory, and again on the same."""
-    # -I keeps what the environment wants imported out of it, -S what is installed beside us.
-    paths = [path for path in sys.path if path]
-    code = f"import sys; sys.path = {paths!r}\n{textwrap.dedent(START)}"
-    arguments = [sys.executable, "-I", "-S", "-c", code, str(tmp_path_factory.mktemp("start") / "data")]
-    ran = subprocess.run(arguments, capture_output=True, text=True, check=True)
-    assert ran.stderr == "", "a start has nothing to complain about"
-    return set(ran.stdout.split())
+    return modules_of(START, tmp_path_factory.mktemp("start") / "data")
 
 
 def test_what_starts_is_what_is_under_test(imported: set[str]) -> None:
@@ -135,3 +165,10 @@ def test_a_start_compiles_no_class_or_codec(imported: set[str]) -> None:
 def test_a_start_defines_no_enum_or_named_tuple_of_the_standard_library(imported: set[str]) -> None:
     standard = [name for name in imported if name.startswith("standard:")]
     assert standard == [], "base/enums.py and base/named_tuple.py cost a start a tenth of it"
+
+
+def test_a_start_with_a_tls_listener_imports_openssl_and_nothing_around_it(tmp_path: Path) -> None:
+    keystore = Certificates(tmp_path / "certificates").keystore
+    modules = modules_of(START_WITH_TLS, tmp_path / "data", keystore)
+    assert "_ssl" in modules
+    assert not modules & {"ssl", "socket", "selectors", "enum", "re", "base64", "barnabas.net.handshakes"}

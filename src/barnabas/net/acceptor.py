@@ -71,22 +71,12 @@ class Acceptor:
         self._opened = opened
         self._rate = CreationRate(limits.connection_creation_rate, limits.creation_window_ms)
         self._open_listeners: dict[int, Listener] = {}
-        self._handshakes: Handshakes | None = None  # made with the first TLS listener
+        self._handshakes: Handshakes | None = None  # made with the first TLS connection
         self._pause_timer: Timer | None = None  # no descriptor was left
         self._rate_timers: dict[Listener, Timer] = {}  # who must not take connections so fast
 
     def add(self, listener: Listener) -> None:
         """Take connections of a bound listener from now on."""
-        if listener.traffic.tls is not None and self._handshakes is None:
-            from barnabas.net.handshakes import Handshakes  # noqa: PLC0415 - ssl costs plain starts 5 ms
-
-            self._handshakes = Handshakes(
-                polled=self._epoll,
-                call_later=self._call_later,
-                opened=self._open,
-                dropped=self._drop_peer,
-                throttle=self._throttle,
-            )
         self._open_listeners[listener.fd] = listener
         self.listeners.append(listener)
         self._poll_listeners()
@@ -185,11 +175,23 @@ class Acceptor:
             if listener.traffic.tls is None:
                 self._open(listener, PlaintextTransport(accepted), local, peer)
                 continue
-            assert self._handshakes is not None
             try:
-                self._handshakes.begin(listener, accepted, local, peer)
+                self._tls_handshakes().begin(listener, accepted, local, peer)
             except OSError:  # the peer gave up already
                 self._drop_peer(peer[0])
+
+    def _tls_handshakes(self) -> "Handshakes":
+        if self._handshakes is None:
+            from barnabas.net.handshakes import Handshakes  # noqa: PLC0415 - no start needs it
+
+            self._handshakes = Handshakes(
+                polled=self._epoll,
+                call_later=self._call_later,
+                opened=self._open,
+                dropped=self._drop_peer,
+                throttle=self._throttle,
+            )
+        return self._handshakes
 
     def _must_wait(self, listener: Listener, now_ms: int) -> bool:
         """Tell whether connections come faster than they may; then poll the listener again in time."""

@@ -6,12 +6,12 @@ number of steps a turn (one costs up to a millisecond of arithmetic), and it has
 arithmetic to a thread was rejected: it saves the loop that millisecond and costs a change of threads a step.
 """
 
-import ssl
 from collections.abc import Callable
 from select import EPOLLIN, EPOLLOUT, epoll
-from socket import socket
 
 from barnabas.base.logger import Logger
+from barnabas.net.bare_socket import socket
+from barnabas.net.bare_ssl import ssl
 from barnabas.net.contracts import Timer
 from barnabas.net.listener import Listener
 from barnabas.net.log_throttle import LogThrottle
@@ -86,7 +86,7 @@ class Handshakes:
     def __contains__(self, fd: int) -> bool:
         return fd in self._under_way
 
-    def begin(self, listener: Listener, accepted: socket, local: Address, peer: Address) -> None:
+    def begin(self, listener: Listener, accepted: socket.socket, local: Address, peer: Address) -> None:
         """Wait for an accepted connection's handshake.
 
         Raises:

@@ -1,20 +1,20 @@
-"""From a TLS configuration to OpenSSL's context. Imported only when there is a TLS listener: ssl costs 5 ms.
+"""From a TLS configuration to OpenSSL's context. Imported only when there is a TLS listener: it costs 5 ms.
 
 Keys never touch a disk on their way: OpenSSL loads them from a file by name, so texts go through a file that
 lives in memory only.
 """
 
 import os
-import ssl
 
+from barnabas.net.bare_ssl import ssl
 from barnabas.net.tls_config import PROTOCOLS, ClientAuth, TlsConfig, TlsConfigError
 from barnabas.net.tls_stores import KeyPem, read_key, read_trusted
 
 _VERSIONS = {
-    "TLSv1": ssl.TLSVersion.TLSv1,
-    "TLSv1.1": ssl.TLSVersion.TLSv1_1,
-    "TLSv1.2": ssl.TLSVersion.TLSv1_2,
-    "TLSv1.3": ssl.TLSVersion.TLSv1_3,
+    "TLSv1": ssl.PROTO_TLSv1,
+    "TLSv1.1": ssl.PROTO_TLSv1_1,
+    "TLSv1.2": ssl.PROTO_TLSv1_2,
+    "TLSv1.3": ssl.PROTO_TLSv1_3,
 }
 _VERIFY = {
     ClientAuth.NONE: ssl.CERT_NONE,
@@ -81,13 +81,13 @@ def _stamps(config: TlsConfig) -> tuple[tuple[int, int, int] | None, ...]:
     return tuple(found)
 
 
-def make_context(config: TlsConfig) -> ssl.SSLContext:
+def make_context(config: TlsConfig) -> ssl._SSLContext:
     """Read the stores and return a server's context.
 
     Raises:
         TlsConfigError: something of it cannot be.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context = ssl._SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
     _set_versions_and_suites(context, config)
     _load_key(context, read_key(config.keystore, config.key_password))
@@ -97,7 +97,7 @@ def make_context(config: TlsConfig) -> ssl.SSLContext:
     return context
 
 
-def _set_versions_and_suites(context: ssl.SSLContext, config: TlsConfig) -> None:
+def _set_versions_and_suites(context: ssl._SSLContext, config: TlsConfig) -> None:
     enabled = [name for name in PROTOCOLS if name in config.enabled_protocols] or list(PROTOCOLS[-2:])
     if config.cipher_suites:
         modern = {str(suite["name"]) for suite in context.get_ciphers() if suite["protocol"] == _TLS_1_3}
@@ -125,7 +125,7 @@ def _set_versions_and_suites(context: ssl.SSLContext, config: TlsConfig) -> None
     context.minimum_version = _VERSIONS[enabled[0]]
 
 
-def _set_ciphers(context: ssl.SSLContext, names: str) -> None:
+def _set_ciphers(context: ssl._SSLContext, names: str) -> None:
     try:
         context.set_ciphers(names)
     except ssl.SSLError:
@@ -142,7 +142,7 @@ def openssl_name(suite: str) -> str:
     return "-".join(part.replace("_", "-") for part in (exchange, cipher) if part != "RSA")
 
 
-def _load_key(context: ssl.SSLContext, key: KeyPem) -> None:
+def _load_key(context: ssl._SSLContext, key: KeyPem) -> None:
     memory = os.memfd_create("barnabas-key", os.MFD_CLOEXEC)
     try:
         os.write(memory, key.text.encode("utf-8"))
@@ -157,11 +157,11 @@ def _load_key(context: ssl.SSLContext, key: KeyPem) -> None:
         os.close(memory)
 
 
-def _set_trust(context: ssl.SSLContext, config: TlsConfig) -> None:
+def _set_trust(context: ssl._SSLContext, config: TlsConfig) -> None:
     # Java trusts whatever certificate is in its store, an intermediate authority's too.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if not config.truststore.is_set:
-        context.load_default_certs(ssl.Purpose.CLIENT_AUTH)
+        context.set_default_verify_paths()
         return
     try:
         context.load_verify_locations(cadata=read_trusted(config.truststore))

@@ -5,8 +5,6 @@ Python's ssl cannot. Java's own JKS is refused with the command that converts it
 reads it, and Java itself has written PKCS12 by default since version 9.
 """
 
-import re
-
 from barnabas.base.named_tuple import NamedTuple
 from barnabas.net.tls_config import StoreConfig, TlsConfigError
 
@@ -74,6 +72,8 @@ def _pem_text(store: StoreConfig) -> str:
 
 def _on_lines(text: str) -> str:
     """Return PEM blocks as OpenSSL wants them: in a properties file they may have become one line each."""
+    import re  # noqa: PLC0415 - a start reads a file as a rule
+
     found = []
     for label, body in re.findall(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", text, re.DOTALL):
         if ":" in body:

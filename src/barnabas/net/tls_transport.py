@@ -12,12 +12,12 @@ What differs from a socket, and is kept from whoever uses the contract:
 - Reading may need room to write in (key updates of TLS 1.3), during which `wants_room`.
 """
 
-import socket
-import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from enum import Enum, auto
 
+from barnabas.base.enums import Enum, auto
+from barnabas.net.bare_socket import socket
+from barnabas.net.bare_ssl import ssl, wrap_socket
 from barnabas.net.distinguished_name import CertificateError, subject_of
 
 Buffer = bytes | bytearray | memoryview
@@ -51,6 +51,7 @@ class TlsTransport:
         "_is_shut",
         "_read",
         "_retry",
+        "_session",
         "_socket",
         "_write",
         "has_unread",
@@ -59,7 +60,7 @@ class TlsTransport:
         "zero_copy",
     )
 
-    def __init__(self, connected: socket.socket, context: ssl.SSLContext) -> None:
+    def __init__(self, connected: socket.socket, context: ssl._SSLContext) -> None:
         """Take over a connected, non-blocking socket."""
         self.zero_copy = False
         self.has_unread = False
@@ -67,12 +68,10 @@ class TlsTransport:
         self.peer_distinguished_name: str | None = None
         self._retry: bytes | None = None
         self._is_shut = False
-        self._socket = context.wrap_socket(
-            connected, server_side=True, do_handshake_on_connect=False, suppress_ragged_eofs=False
-        )
+        self._socket, self._session = wrap_socket(context, connected)
         self._fd = self._socket.fileno()
-        self._read: Callable[[int, memoryview], int] = self._socket.read  # type: ignore[assignment]
-        self._write: Callable[[Buffer], int] = self._socket.write
+        self._read = self._session.read
+        self._write = self._session.write
 
     def handshake(self) -> HandshakeProgress:
         """Go on with the handshake.
@@ -81,18 +80,18 @@ class TlsTransport:
             OSError: it failed; the peer was told, as far as that is possible.
         """
         try:
-            self._socket.do_handshake()
+            self._session.do_handshake()
         except ssl.SSLWantReadError:
             return HandshakeProgress.READABLE
         except ssl.SSLWantWriteError:
             return HandshakeProgress.WRITABLE
-        certificate = self._socket.getpeercert(binary_form=True)
+        certificate = self._session.getpeercert(True)
         if certificate is not None:
             try:
                 self.peer_distinguished_name = subject_of(certificate)
             except CertificateError as error:
                 raise ssl.SSLError(f"the client's certificate cannot be read: {error}") from None
-        self.has_unread = self._socket.pending() > 0
+        self.has_unread = self._session.pending() > 0
         return HandshakeProgress.DONE
 
     def fileno(self) -> int:
@@ -101,7 +100,7 @@ class TlsTransport:
     def receive_into(self, buffer: bytearray | memoryview, /) -> int:
         """As the contract says; fills the buffer as long as whole records keep coming."""
         if self._is_shut:
-            return socket.socket.recv_into(self._socket, buffer)  # to be dropped, whatever it is
+            return self._socket.recv_into(buffer)  # to be dropped, whatever it is
         self.wants_room = self.has_unread = False
         view = memoryview(buffer)
         length = len(view)
@@ -126,7 +125,7 @@ class TlsTransport:
             self.has_unread = filled > 0
             return filled
         if filled == length:
-            self.has_unread = self._socket.pending() > 0
+            self.has_unread = self._session.pending() > 0
         return filled
 
     def send(self, data: Buffer, /) -> int:
@@ -164,7 +163,7 @@ class TlsTransport:
     def finish_sending(self) -> None:
         self._say_goodbye()
         with suppress(OSError):
-            socket.socket.shutdown(self._socket, socket.SHUT_WR)
+            self._socket.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
         if self._socket.fileno() >= 0:
@@ -175,10 +174,10 @@ class TlsTransport:
         """Close after a failed handshake, such that the alert that told the peer why is not overtaken."""
         with suppress(OSError):
             # Of the socket itself: closing with unread bytes makes the kernel send a reset.
-            socket.socket.shutdown(self._socket, socket.SHUT_WR)
+            self._socket.shutdown(socket.SHUT_WR)
             unread = bytearray(_LINGER_READ_BYTES)
             for _ in range(_LINGER_READS_MAX):
-                if socket.socket.recv_into(self._socket, unread) == 0:
+                if self._socket.recv_into(unread) == 0:
                     break
         self._is_shut = True
         self._socket.close()
@@ -188,4 +187,4 @@ class TlsTransport:
         if not self._is_shut and self._retry is None:
             self._is_shut = True
             with suppress(OSError, ValueError):
-                self._socket.unwrap()
+                self._session.shutdown()
