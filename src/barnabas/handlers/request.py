@@ -46,6 +46,7 @@ class RequestContext:
         client_id: empty when the client sent none.
         received_us: monotonic time when the whole frame was there.
         parked_us: monotonic time when its handler was done with it for now; -1 when it answered at once.
+        responded_us: monotonic time when its answer was there; not set before.
         served: its API and version.
         log_entry: what the request log will say of it; None unless that is on. A handler that encodes its
             answer itself leaves that be while it is not None, since the log shows messages.
@@ -59,6 +60,7 @@ class RequestContext:
         "log_entry",
         "parked_us",
         "received_us",
+        "responded_us",
         "served",
         "services",
     )
@@ -103,14 +105,11 @@ class RequestContext:
 
     def respond_parts(self, parts: "Sequence[Part]") -> None:
         """Send a whole response that the handler has encoded itself, header first."""
-        now_us = self.services.clock.monotonic_us
-        responded_us = now_us()
+        self.responded_us = self.services.clock.monotonic_us()
         if self.connection.respond(parts) is False:
-            self.connection.when_sent(lambda: self._ended(responded_us, now_us()))
-        elif self.parked_us < 0 and self.log_entry is None:
-            count_at_once(self.served.times, self.received_us, responded_us, now_us())
+            self.connection.when_sent(self._is_sent)
         else:
-            self._ended(responded_us, now_us())
+            self._is_sent()
 
     def respond_encoded(self, body: bytes) -> None:
         """Send a response whose body the handler has made itself, in this request's version."""
@@ -120,14 +119,21 @@ class RequestContext:
 
     def respond_nothing(self) -> None:
         """End a request that gets no answer (acks=0)."""
-        now_us = self.services.clock.monotonic_us()
+        self.responded_us = self.services.clock.monotonic_us()
         self.connection.complete_without_response()
-        self._ended(now_us, now_us)
+        self._ended(self.responded_us)
 
-    def _ended(self, responded_us: int, sent_us: int) -> None:
-        count_request(self.served.times, self.received_us, self.parked_us, responded_us, sent_us)
+    def _is_sent(self) -> None:
+        sent_us = self.services.clock.monotonic_us()
+        if self.parked_us < 0 and self.log_entry is None:
+            count_at_once(self.served.times, self.received_us, self.responded_us, sent_us)
+        else:
+            self._ended(sent_us)
+
+    def _ended(self, sent_us: int) -> None:
+        count_request(self.served.times, self.received_us, self.parked_us, self.responded_us, sent_us)
         if self.log_entry is not None:
-            self.log_entry.write(self, responded_us, sent_us)
+            self.log_entry.write(self, self.responded_us, sent_us)
 
     def __str__(self) -> str:
         return (

@@ -6,10 +6,11 @@ moves bytes through a Transport; tests drive it with doubles of all three.
     OPEN -- close_after_flush, the loop stops --> DRAINING
     OPEN, DRAINING -- close, the peer is gone, all is out --> CLOSED
 
-The common turn is one whole small frame received, delivered, answered and sent at once; that way is laid
-out straight in `receive` and `respond` and makes no queue. Whatever does not fit (a frame begun, several
-frames, an answer the socket did not take) makes the object for it, and drops it when it has passed: an idle
-connection owns neither a buffer nor a queue.
+The common request is one whole small frame, answered by one small answer. Its loop takes that through a
+turn in stages, together with those of other connections: `receive`, `deliver`, within which `respond` keeps
+the answer, and `send_answer`; none of these makes a queue. Whatever does not fit (a frame begun, several
+frames, a large answer, one the socket did not take) is seen to by the connection alone and makes the object
+for it, to be dropped when it has passed: an idle connection owns neither a buffer nor a queue.
 
 Requests are read no further while one is in hand and a whole one waits behind it, or while answers wait
 for a peer that does not read. The peer's end is then still noticed, by EPOLLRDHUP: a FIN means that the
@@ -49,6 +50,9 @@ log = Logger(__name__)
 
 REQUESTS_PER_TURN_MAX = 32
 """Requests of one pipelining connection that are answered before the others have their turn."""
+
+STAGE_ANSWERS_MAX = 16
+"""Answers that are made before the first of them is sent."""
 
 CORKED_PARTS_MAX = 128
 """Parts of pipelined answers gathered before they are sent."""
@@ -114,6 +118,8 @@ class Connection:
 
     __slots__ = (
         "_advancing",
+        "_answer",
+        "_answer_sent",
         "_corked",
         "_deaf",
         "_frames",
@@ -175,6 +181,8 @@ class Connection:
         self._reader: FrameReader | None = None
         self._frames: deque[memoryview] | None = None  # whole requests not delivered; never empty
         self._output: OutputQueue | None = None  # never empty, save while corked
+        self._answer: bytes | None = None  # to be sent with those of other connections
+        self._answer_sent: Callable[[], None] | None = None  # to be called when _answer is out
         self._sent: list[Callable[[], None]] | None = None  # to be called when _output is empty
         self._interest = READ_INTEREST
         self._pumping = False  # _pump is on the stack
@@ -229,7 +237,8 @@ class Connection:
         Args:
             parts: the answer's bytes in order, at most 2 GiB.
         Returns:
-            Whether nothing waits to be sent: the socket has it all, or will never get it.
+            Whether nothing waits to be sent: the socket has it all, or will never get it. False for an
+            answer that its stage sends.
         Raises:
             RuntimeError: no request is in hand.
         """
@@ -252,13 +261,16 @@ class Connection:
             self._respond_parts(parts, is_direct)
         if self._frames is not None or self._loop.is_stopping:
             self._go_on()
-        return self._output is None
+        return self._output is None and self._answer is None
 
     def when_sent(self, callback: Callable[[], None]) -> None:
         """Call once when nothing waits to be sent any more; never when the connection dies before.
 
         For an answer that `respond` returned False for. Answers of one connection may be told of together.
         """
+        if self._answer is not None:
+            self._answer_sent = callback
+            return
         if self._sent is None:
             self._sent = []
         self._sent.append(callback)
@@ -276,10 +288,11 @@ class Connection:
             raise RuntimeError(f"{self.id}: completed without a request in hand")
 
     def close(self, reason: str) -> None:
-        """Close now; what waits to be sent is dropped and its slices are released.
+        """Close now; what the socket did not take is dropped and its slices are released.
 
         `connection_closed` is called before this returns. Closing twice is harmless.
         """
+        self._send_kept()
         if self._state is ConnectionState.CLOSED:
             return
         self._become(ConnectionState.CLOSED)
@@ -302,6 +315,7 @@ class Connection:
 
         A request in hand is dropped unanswered.
         """
+        self._send_kept()
         if self._state is not ConnectionState.OPEN:
             return
         self._become(ConnectionState.DRAINING)
@@ -324,7 +338,8 @@ class Connection:
             waiting_requests=len(self._frames) if self._frames else 0,
             input_bytes_held=(self._reader.buffered_bytes if self._reader else 0)
             + (sum(map(len, self._frames)) if self._frames else 0),
-            output_bytes_waiting=self._output.waiting_bytes if self._output else 0,
+            output_bytes_waiting=(self._output.waiting_bytes if self._output else 0)
+            + (len(self._answer) if self._answer else 0),
             idle_ms=self._loop.now_ms - self.active_ms,
         )
 
@@ -336,7 +351,7 @@ class Connection:
             self._ask_for_turn()
 
     def receive(self) -> None:
-        """Bytes can be read: read once and handle what became whole."""
+        """Bytes can be read: read once; what became whole is handled, or left for the loop to deliver."""
         if self._frames is not None or self._output is not None:
             self._update_interest()
             return
@@ -373,14 +388,26 @@ class Connection:
             # One whole request and nothing else, as nearly always.
             self.requests_received += 1
             self.request_in_hand = True
-            try:
-                self._handler.request_received(self, memoryview(buffer[LENGTH_BYTES:count]))
-            except Exception as error:
-                self._handler_failed(error)
-            if self._deaf:
-                self._pump()
+            loop.received.append((self, memoryview(buffer[LENGTH_BYTES:count])))
             return
         self._receive_pieces(count)
+
+    def deliver(self, frame: memoryview) -> None:
+        """Hand up what `receive` has left for the loop, unless the connection was closed since."""
+        if not self.request_in_hand:
+            return
+        try:
+            self._handler.request_received(self, frame)
+        except Exception as error:
+            self._handler_failed(error)
+        if self._deaf:
+            self._pump()
+
+    def send_answer(self) -> None:
+        """Send the answer that was kept for its stage, if it did not go before the connection's end."""
+        self._send_kept()
+        if self._deaf:
+            self._pump()
 
     def handle_events(self, mask: int) -> None:
         """Handle what epoll tells when it is more than just readable."""
@@ -427,6 +454,7 @@ class Connection:
         if frame is not None:
             self._reader = None
             self._frames = deque((frame,))
+            self._loop.handle_received()  # what came before it
             self._pump()
 
     def _receive_pieces(self, count: int) -> None:
@@ -447,6 +475,7 @@ class Connection:
         if frames:
             self._frames = deque(frames)
         if frames or (reader is not None and reader.failure is not None):
+            self._loop.handle_received()  # what came before these
             self._pump()
 
     def _drop_input(self) -> None:
@@ -622,7 +651,30 @@ class Connection:
             self._send_copied(length, parts)
 
     def _send_joined(self, data: bytes) -> None:
-        """Send a small answer at once; queue what the socket does not take."""
+        """Send a small answer, with the others of its stage if there is one."""
+        loop = self._loop
+        if not loop.is_gathering:
+            self._send(data)
+            return
+        self._answer = data
+        loop.gathered.append(self)
+        if len(loop.gathered) >= STAGE_ANSWERS_MAX:
+            loop.send_gathered()
+
+    def _send_kept(self) -> None:
+        data = self._answer
+        if data is None:
+            return
+        sent, self._answer, self._answer_sent = self._answer_sent, None, None
+        self._send(data)
+        if sent is not None:
+            if self._output is None:
+                sent()
+            else:
+                self.when_sent(sent)
+
+    def _send(self, data: bytes) -> None:
+        """Send now; queue what the socket does not take."""
         traffic = self.traffic
         traffic.output.sends += 1
         try:
@@ -672,6 +724,8 @@ class Connection:
             return
         self._queue([_pack_length(length), *parts])
         if not self._corked:
+            if self._loop.gathered:
+                self._loop.send_gathered()  # small ones do not wait for a large one
             output = self._output
             assert output is not None
             self._flush(output)

@@ -132,6 +132,18 @@ class ConnectionLoop(Protocol):
     is_stopping: bool
     cold_reads: "ColdReads | None"
     """Who brings cold slices into memory (F44); None: they are waited for."""
+    received: list[tuple["Connection", memoryview]]
+    """Requests that the loop is still to deliver, in the order they came."""
+    is_gathering: bool
+    """Whether small answers are left for the loop to send, together with those of other connections."""
+    gathered: list["Connection"]
+    """Whose answers these are."""
+
+    def handle_received(self) -> None:
+        """Deliver what was received and send the answers."""
+
+    def send_gathered(self) -> None:
+        """Send the small answers that were made so far."""
 
     def watch(self, connection: "Connection", interest: int) -> None:
         """Poll for these events from now on."""

@@ -243,7 +243,7 @@ def _listen_error(config: ListenerConfig, error: OSError) -> ListenError:
     host = f"[{config.host}]" if ":" in config.host else config.host or "*"
     text = f"listener {config.name} cannot bind {host}:{config.port}: {os.strerror(error.errno or 0)}"
     if error.errno == errno.EADDRINUSE:
-        text += "; another process listens there"
+        text += "; another process listens there: stop it, or choose another port"
     elif error.errno == errno.EADDRNOTAVAIL:
         text += "; no interface has this address"
     elif error.errno == errno.EACCES:

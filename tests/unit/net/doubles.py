@@ -3,6 +3,7 @@
 import errno
 from collections import deque
 from collections.abc import Callable, Sequence
+from select import EPOLLIN
 
 from barnabas.base.cold_reads import ColdReads
 from barnabas.base.limits import READ_CHUNK_BYTES
@@ -120,10 +121,26 @@ class ScriptedLoop:
         self.throttle = LogThrottle(lambda: self.now_ms)
         self.is_stopping = False
         self.cold_reads: ColdReads | None = None
+        self.received: list[tuple[Connection, memoryview]] = []
+        self.is_gathering = False
+        self.gathered: list[Connection] = []
         self.interest = READ_INTEREST
         self.advancing: list[Connection] = []
         self.forgotten: list[Connection] = []
         self.failed_slices: list[tuple[FileSlice, OSError]] = []
+
+    def handle_received(self) -> None:
+        received, self.received = self.received, []
+        self.is_gathering = True
+        for connection, frame in received:
+            connection.deliver(frame)
+        self.is_gathering = False
+        self.send_gathered()
+
+    def send_gathered(self) -> None:
+        gathered, self.gathered = self.gathered, []
+        for connection in gathered:
+            connection.send_answer()
 
     def watch(self, connection: Connection, interest: int) -> None:
         assert interest != self.interest, "a system call for nothing"
@@ -143,6 +160,7 @@ class ScriptedLoop:
         advancing, self.advancing = self.advancing, []
         for connection in advancing:
             connection.advance()
+        self.handle_received()
         return bool(advancing)
 
 
@@ -205,7 +223,15 @@ class Bench:
         """Let pieces arrive, one readable event each, as long as the connection reads."""
         self.transport.incoming.extend(pieces)
         for _ in pieces:
+            self.poll(EPOLLIN)
+
+    def poll(self, mask: int) -> None:
+        """Tell of what epoll has found, and go through the stages of a turn with it."""
+        if mask == EPOLLIN:
             self.connection.receive()
+        else:
+            self.connection.handle_events(mask)
+        self.loop.handle_received()
 
     def run(self) -> None:
         """Turn until the connection asks for nothing."""

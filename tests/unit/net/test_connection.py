@@ -66,7 +66,7 @@ def test_f33_one_request_is_in_hand_and_the_next_is_shown_once() -> None:
     assert bench.handler.received == [b"parked"]
     assert bench.handler.waiting == [b"next"]
     assert bench.loop.interest == EPOLLRDHUP  # reading pauses, the end is still noticed
-    bench.connection.receive()
+    bench.poll(EPOLLIN)
     bench.connection.respond([b"1"])
     assert bench.handler.received == [b"parked"], "not within respond: the caller may be answering many"
     bench.run()
@@ -108,7 +108,7 @@ def test_f31_fin_while_parked_closes_at_once() -> None:
 def test_f31_fin_while_parked_and_not_reading_closes_at_once() -> None:
     bench = Bench()
     bench.arrive(framed(b"parked", b"next"))
-    bench.connection.handle_events(EPOLLRDHUP)
+    bench.poll(EPOLLRDHUP)
     assert bench.handler.closed == 1
 
 
@@ -116,7 +116,7 @@ def test_f31_fin_while_parked_and_not_reading_closes_at_once() -> None:
 def test_f31_reset_while_parked_closes_at_once(mask: int) -> None:
     bench = Bench()
     bench.arrive(framed(b"parked"))
-    bench.connection.handle_events(mask)
+    bench.poll(mask)
     assert bench.handler.closed == 1
 
 
@@ -124,7 +124,7 @@ def test_requests_before_the_end_are_handled_before_it() -> None:
     bench = Bench(lambda connection, frame: connection.complete_without_response())
     bench.transport.incoming.extend([framed(b"1", b"2"), framed(b"3"), b""])
     for _ in range(3):
-        bench.connection.handle_events(EPOLLIN | EPOLLRDHUP)
+        bench.poll(EPOLLIN | EPOLLRDHUP)
     assert bench.handler.received == [b"1", b"2", b"3"]
     assert bench.handler.closed == 1
     assert not bench.transport.outgoing
@@ -140,9 +140,9 @@ def test_an_answer_that_fails_loses_no_request_that_wants_none() -> None:
     bench = Bench(answer)
     bench.transport.send_error = BrokenPipeError(errno.EPIPE, "pipe")
     bench.transport.incoming.extend([framed(b"metadata"), framed(b"acks=0", b"metadata", b"acks=0"), RESET])
-    bench.connection.receive()
+    bench.poll(EPOLLIN)
     for _ in range(2):
-        bench.connection.handle_events(EPOLLHUP)
+        bench.poll(EPOLLHUP)
     assert bench.handler.received == [b"metadata", b"acks=0", b"metadata", b"acks=0"]
     assert bench.handler.closed == 1
 
@@ -169,7 +169,7 @@ def test_f42_partial_sends_end_with_the_same_bytes() -> None:
         bench.connection.respond(parts)
         for _ in range(200):
             if bench.loop.interest & EPOLLOUT:
-                bench.connection.handle_events(EPOLLOUT)
+                bench.poll(EPOLLOUT)
             bench.loop.turn()
         assert bench.answers == [expected]
         assert file.holders == 1, f"seed {seed}: a slice was not released"
@@ -232,8 +232,8 @@ def test_a_slow_reader_is_neither_read_nor_given_more() -> None:
     assert bench.loop.interest == EPOLLOUT | EPOLLRDHUP
     bench.arrive(framed(b"2"))
     assert bench.handler.received == [b"1"]
-    bench.connection.handle_events(EPOLLOUT)
-    bench.connection.receive()
+    bench.poll(EPOLLOUT)
+    bench.poll(EPOLLIN)
     assert bench.handler.received == [b"1", b"2"]
 
 
@@ -241,9 +241,9 @@ def test_a_peer_that_closed_its_sending_half_gets_its_answer_first() -> None:
     bench = Bench(lambda connection, frame: connection.respond([bytes(300_000)]))
     bench.transport.rooms.extend([100_000])
     bench.arrive(framed(b"1"))
-    bench.connection.handle_events(EPOLLRDHUP)
+    bench.poll(EPOLLRDHUP)
     assert bench.loop.interest == EPOLLOUT  # or the level-triggered end would spin
-    bench.connection.handle_events(EPOLLOUT)
+    bench.poll(EPOLLOUT)
     assert len(bench.answers) == 1
     bench.arrive(b"")
     assert bench.handler.closed == 1
@@ -262,7 +262,7 @@ def test_f42_a_file_cut_under_its_slice_closes_with_the_cause(
     bench.connection.respond([b"h", FileSlice(file, 0, 500_000), b"t"])
     for _ in range(10):
         if bench.connection.is_open:
-            bench.connection.handle_events(EPOLLOUT)
+            bench.poll(EPOLLOUT)
             bench.loop.turn()
     assert bench.handler.closed == 1
     assert file.holders == 1
@@ -370,7 +370,7 @@ def test_close_after_flush_sends_first() -> None:
     bench.transport.rooms.extend([50_000])
     bench.arrive(framed(b"1"))
     assert bench.connection.state is ConnectionState.DRAINING
-    bench.connection.handle_events(EPOLLOUT)
+    bench.poll(EPOLLOUT)
     assert len(bench.answers) == 1
     assert bench.transport.has_finished
     assert bench.handler.closed == 1
@@ -447,13 +447,13 @@ def test_any_order_of_events_keeps_order_and_leases(seed: int) -> None:
         if parked and choice < 0.3:
             respond(*parked.pop())
         elif choice < 0.6 and bench.loop.interest & EPOLLIN:
-            bench.connection.receive()
+            bench.poll(EPOLLIN)
         elif choice < 0.8 and bench.loop.interest & EPOLLOUT:
-            bench.connection.handle_events(EPOLLOUT)
+            bench.poll(EPOLLOUT)
         else:
             bench.loop.turn()
         if seed % 5 == 0 and rng.random() < 0.002:
-            bench.connection.handle_events(EPOLLHUP)
+            bench.poll(EPOLLHUP)
     if bench.connection.is_open:
         assert [int.from_bytes(a[:4], "big") for a in bench.answers] == sizes
         assert all(len(a) == s + 8 for a, s in zip(bench.answers, sizes, strict=True))
@@ -471,11 +471,11 @@ def test_a_peer_that_pipelines_and_does_not_read_is_bounded() -> None:
     bench.arrive(b"".join(framed(b"%d" % number) for number in range(200)))
     for _ in range(50):
         bench.loop.turn()
-        bench.connection.handle_events(bench.loop.interest)
+        bench.poll(bench.loop.interest)
     waiting_bytes = bench.connection.statistics().output_bytes_waiting
     assert waiting_bytes < OUTPUT_QUEUE_BYTES_MAX + 2 * len(answer)
     bench.transport.rooms.clear()
     for _ in range(200):
-        bench.connection.handle_events(bench.loop.interest)
+        bench.poll(bench.loop.interest)
         bench.loop.turn()
     assert len(bench.transport.outgoing) == 200 * (4 + len(answer))

@@ -151,6 +151,13 @@ class Model:
             self.expected.append(body)
             self.connection.respond(parts)
 
+    def wake_parked(self) -> None:
+        """Answer as a call of the loop does: alone, or in a stage with others."""
+        self.loop.is_gathering = self.rng.random() < 0.5
+        self.answer_parked()
+        self.loop.is_gathering = False
+        self.loop.send_gathered()
+
     def make_answer(self) -> tuple[list[Part], bytes]:
         parts: list[Part] = []
         body = bytearray()
@@ -176,7 +183,7 @@ class Model:
 
     def step(self) -> None:
         happens = self.rng.choice(
-            (self.bytes_arrive, self.room_appears, self.poll, self.poll, self.pass_turn, self.answer_parked)
+            (self.bytes_arrive, self.room_appears, self.poll, self.poll, self.pass_turn, self.wake_parked)
         )
         happens()
         self.check()
@@ -230,7 +237,7 @@ class Model:
         self.socket.unread += self.to_send
         self.to_send.clear()
         for _ in range(20_000):
-            self.answer_parked()
+            self.wake_parked()
             self.socket.room += 5_000
             self.pass_turn()
             self.check()
