@@ -11,7 +11,7 @@ from barnabas.cli.client.cluster import Cluster
 from barnabas.cli.client.errors import BrokerError, error_name
 from barnabas.cli.client.groups import GroupMember, TopicPartition
 from barnabas.cli.options import Bootstrap, GroupName, bootstrap_option, connect, filter_option, output_option
-from barnabas.cli.output import Column, print_json, print_table
+from barnabas.cli.output import Column, counted, print_json, print_table
 from barnabas.cli.root import CommandFailed
 
 STATES = (
@@ -224,8 +224,7 @@ def _texts(partitions: tuple[TopicPartition, ...] | None) -> list[str] | None:
 def _title(group: dict[str, Any]) -> str:
     epoch = "" if group["epoch"] is None else f"  epoch {group['epoch']}"
     assignor = f"  {group['assignor']}" if group["assignor"] else ""
-    count = len(group["members"])
-    members = f"{count} member{'' if count == 1 else 's'}"
+    members = counted(len(group["members"]), "member")
     return f"{group['name']}  {group['state']}  {group['type']}{assignor}{epoch}  {members}"
 
 

@@ -56,6 +56,15 @@ def plain_table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> st
     return "".join(text)
 
 
+def counted(count: int, singular: str, plural: str | None = None) -> str:
+    """Return a number and what it counts: `1 batch`, `2,000 batches`.
+
+    Args:
+        plural: None adds an s.
+    """
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
+
+
 def _cell_text(cell: Cell) -> str:
     return "-" if cell is None else visible(str(cell))
 

@@ -4,6 +4,8 @@ import sys
 import time
 from collections.abc import Callable
 
+from barnabas.cli.output import counted
+
 _INTERVAL_S = 0.2
 
 
@@ -47,10 +49,8 @@ class Progress:
         """Return `verb N records, SIZE, in T s, RATE`."""
         seconds = self.seconds
         rate = f", {size_text(int(self.bytes / seconds))}/s" if seconds >= _INTERVAL_S else ""
-        plural = "" if self.records == 1 else "s"
-        return (
-            f"{self._verb} {self.records:,} record{plural}, {size_text(self.bytes)}, in {seconds:.2f} s{rate}"
-        )
+        records = counted(self.records, "record")
+        return f"{self._verb} {records}, {size_text(self.bytes)}, in {seconds:.2f} s{rate}"
 
     def finish(self) -> None:
         """Say the sum."""

@@ -9,7 +9,7 @@ from barnabas.cli.client import admin, configs
 from barnabas.cli.client.cluster import Cluster, TopicInfo
 from barnabas.cli.client.errors import BrokerError
 from barnabas.cli.options import Bootstrap, KeyValue, TopicName, bootstrap_option, connect, output_option
-from barnabas.cli.output import Column, print_json, print_table
+from barnabas.cli.output import Column, counted, print_json, print_table
 from barnabas.metadata.image_types import ConfigResourceType
 
 
@@ -136,9 +136,9 @@ def alter(
     if output == "json":
         print_json({"name": topic, "partitions": partitions, "altered": not validate_only})
     elif validate_only:
-        click.echo(f"{topic} could be given {partitions} partitions")
+        click.echo(f"{topic} could be given {counted(partitions, 'partition')}")
     else:
-        click.echo(f"{topic} has {partitions} partitions")
+        click.echo(f"{topic} has {counted(partitions, 'partition')}")
 
 
 @command.command()

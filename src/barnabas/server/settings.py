@@ -276,7 +276,7 @@ def load_settings(
         name, equals, text = override.partition("=")
         if not equals:
             raise SettingsError(f"--override {override!r} is not KEY=VALUE")
-        _require_known(name.strip(), "--override")
+        _require_known([name.strip()], "--override")
         values[name.strip()] = (text.strip(), SettingSource("--override"))
     settings = Settings(values)
     _check_values(settings, values)
@@ -301,8 +301,8 @@ def _add_file(
         raise SettingsError(f"cannot read {path}: {error.strerror or error}") from None
     except ValueError as error:
         raise SettingsError(f"{path}: {error}") from None
+    _require_known(found, path)
     for name, text in found.items():
-        _require_known(name, path)
         values[name] = (text, SettingSource(path))
 
 
@@ -335,11 +335,16 @@ def _is_known(name: str) -> bool:
     return name in BROKER or name.startswith(_LISTENER_PREFIX)
 
 
-def _require_known(name: str, where: str) -> None:
-    if not _is_known(name):
-        nearest = _nearest(name)
-        hint = f"; is it {nearest}?" if nearest else ""
-        raise SettingsError(f"{where}: {name!r} is no configuration key{hint}")
+def _require_known(names: Iterable[str], where: str) -> None:
+    """Tell of all that are not known at once: a file for an older Kafka may have a dozen."""
+    unknown = [name for name in names if not _is_known(name)]
+    if not unknown:
+        return
+    alone = len(unknown) == 1
+    nearest = {name: _nearest(name) for name in unknown}
+    hints = "".join(f"; is {'it' if alone else name} {near}?" for name, near in nearest.items() if near)
+    are = "is no configuration key" if alone else "are no configuration keys"
+    raise SettingsError(f"{where}: {', '.join(map(repr, unknown))} {are}{hints}")
 
 
 def _nearest(name: str) -> str | None:

@@ -6,6 +6,7 @@ unlinking, flushing rolled segments) run from `handle_timer`, so that a test scr
 through an injected `run_blocking`, so that they may run on a helper thread.
 """
 
+import errno
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
@@ -151,10 +152,12 @@ class LogManager(PartitionLogs):
                 continue
             if lock is None:
                 self._unlock()
-                raise LogManagerError(f"{directory.path} is in use by another process")
+                raise LogManagerError(
+                    f"{directory.path} is in use by another process; stop it, or name another directory"
+                )
             self._locks[directory.path] = lock
         if not self._locks:
-            raise LogManagerError(f"none of the log directories works: {self.directories[0].failure}")
+            raise LogManagerError(f"none of the log directories works: {_why(self.directories[0].failure)}")
 
     def start(self, progress: Callable[[RecoveryProgress], None] | None = None) -> None:
         """Lock the directories and open every log in them.
@@ -188,7 +191,7 @@ class LogManager(PartitionLogs):
                 self._drop_logs_of(directory)
         if not any(directory.online for directory in self.directories):
             failure = self.directories[0].failure
-            raise LogManagerError(f"none of the log directories works: {failure}") from failure
+            raise LogManagerError(f"none of the log directories works: {_why(failure)}") from failure
         self._started = True
 
     def _load(self, directory: LogDirectory, step: Callable[[], None]) -> None:
@@ -386,3 +389,15 @@ class LogManager(PartitionLogs):
             **(self.made_future_logs.statistics() if self.made_future_logs is not None else {}),
             **{f"sealed_{name}": value for name, value in self._cache.statistics().items()},
         }
+
+
+def _why(failure: OSError | None) -> str:
+    """Return what keeps a directory from use, and what would let it be used."""
+    if failure is None or failure.filename is None:
+        return str(failure)
+    text = f"{failure.filename}: {failure.strerror}"
+    if failure.errno in (errno.EEXIST, errno.ENOTDIR):
+        text += "; a log directory, and all that is above it, must be a directory"
+    elif failure.errno in (errno.EACCES, errno.EPERM):
+        text += "; whoever runs the broker must be allowed to write there"
+    return text

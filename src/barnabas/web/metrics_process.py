@@ -184,6 +184,10 @@ def _bind(address: tuple[str, int]) -> socket.socket:
     except OSError as error:
         if made is not None:
             made.close()
-        why = "another process listens there" if error.errno == errno.EADDRINUSE else error.strerror or error
+        why = (
+            "another process listens there: stop it, or choose another port"
+            if error.errno == errno.EADDRINUSE
+            else error.strerror or error
+        )
         raise MetricsError(f"metrics.listener cannot bind {host or '*'}:{port}: {why}") from error
     return made

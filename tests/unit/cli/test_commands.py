@@ -2,13 +2,17 @@
 
 import io
 import sys
+from collections.abc import Iterator
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from barnabas import __version__
+from barnabas.base.errors import ErrorCode
+from barnabas.cli.client.errors import BrokerError
 from barnabas.cli.main import main
-from barnabas.cli.output import Column, plain_table
+from barnabas.cli.output import Column, counted, plain_table
 from barnabas.cli.progress import Progress, size_text
 from barnabas.cli.root import root
 
@@ -19,17 +23,17 @@ def test_version() -> None:
     assert CliRunner().invoke(root, ["--version"]).output == f"barnabas, version {__version__}\n"
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        *("", "serve", "produce", "consume", "dump-log"),
-        *("topics", "topics list", "topics create", "topics describe", "topics alter", "topics delete"),
-        *("configs", "configs list", "configs describe", "configs alter"),
-        *("groups", "groups list", "groups describe", "groups delete"),
-        *("groups reset-offsets", "groups delete-offsets"),
-        *("transactions list", "transactions describe", "transactions find-hanging", "transactions abort"),
-    ],
-)
+def command_lines(command: click.Command, line: str = "") -> Iterator[str]:
+    yield line
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from command_lines(inner, f"{line} {name}")
+
+
+@pytest.mark.parametrize("line", list(command_lines(root)))
 def test_every_command_has_help(line: str) -> None:
     result = CliRunner().invoke(root, [*line.split(), "--help"])
     assert result.exit_code == 0
@@ -114,6 +118,19 @@ def test_what_a_terminal_would_obey_is_spelled_out_in_tables() -> None:
     assert plain_table(columns, [["a\x1b[2Jb"], ["line\nbreak"], ["gr\u00fcn"]]) == (
         "Group\na\\x1b[2Jb\nline\\nbreak\ngr\u00fcn\n"
     )
+
+
+def test_what_is_counted_is_named_in_its_number() -> None:
+    assert [counted(count, "file") for count in (0, 1, 2000)] == ["0 files", "1 file", "2,000 files"]
+    assert [counted(count, "batch", "batches") for count in (1, 2)] == ["1 batch", "2 batches"]
+
+
+def test_a_bare_error_code_is_told_in_words_and_the_brokers_own_come_first() -> None:
+    bare = BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "topic ordres")
+    assert str(bare).startswith("topic ordres: UNKNOWN_TOPIC_OR_PARTITION (there is no such topic")
+    told = BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "topic ordres", "not here")
+    assert str(told) == "topic ordres: UNKNOWN_TOPIC_OR_PARTITION (not here)"
+    assert str(BrokerError(4711, "topic ordres")) == "topic ordres: error 4711"
 
 
 def test_plain_tables_are_aligned_without_trailing_blanks() -> None:

@@ -70,6 +70,10 @@ def test_a_foreign_variable_is_ignored_with_a_warning(caplog):
     ("given", "words"),
     [
         ({"text": "num.partition=3"}, ["server.properties", "'num.partition'", "num.partitions"]),
+        (
+            {"text": "num.partition=3\nbroker.id=1\nzookeeper.connect=z:2181"},
+            ["'num.partition', 'zookeeper.connect' are no", "keys; is num.partition num.partitions?"],
+        ),
         ({"overrides": ["log.dir.s=/x"]}, ["--override", "'log.dir.s'", "log.dirs"]),
         ({"environ": {"KAFKA_NUM_PARTITION": "3"}}, ["KAFKA_NUM_PARTITION", "num.partitions"]),
         ({"overrides": ["num.partitions=many"]}, ["--override", "many", "num.partitions"]),

@@ -1,5 +1,7 @@
 """The root of log.dirs: locks, markers, checkpoints, placement, deletion, retention, failing directories."""
 
+import errno
+import os
 from random import Random
 from typing import Any
 
@@ -176,6 +178,28 @@ def test_a_broken_directory_at_start_is_passed_over_and_none_left_is_an_error() 
     machine.break_directory("/a")
     with pytest.raises(LogManagerError, match="none of the log directories works"):
         machine.start()
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        (errno.EEXIST, "must be a directory"),
+        (errno.EACCES, "must be allowed to write there"),
+        (errno.EROFS, ""),
+    ],
+)
+def test_who_starts_a_broker_is_told_where_what_failed_and_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, code: int, advice: str
+) -> None:
+    def refuse(path: str) -> None:
+        raise OSError(code, os.strerror(code), path)
+
+    machine = Machine("/a")
+    monkeypatch.setattr(machine.disk, "lock", refuse)
+    with pytest.raises(LogManagerError) as raised:
+        machine.start()
+    assert f": /a/.lock: {os.strerror(code)}" in str(raised.value)
+    assert str(raised.value).endswith(advice or os.strerror(code))
 
 
 def test_a_log_that_cannot_be_opened_is_offline_alone_and_untouched() -> None:

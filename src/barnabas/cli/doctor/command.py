@@ -12,7 +12,7 @@ from barnabas.cli.doctor.examination import CannotExamineError, Examination, exa
 from barnabas.cli.doctor.findings import Finding, Fix, PartitionReport, Severity
 from barnabas.cli.main import EXIT_FAILURE, EXIT_OK, EXIT_USAGE
 from barnabas.cli.options import lines_output_option
-from barnabas.cli.output import Column, print_table, visible
+from barnabas.cli.output import Column, counted, print_table, visible
 from barnabas.cli.progress import size_text
 
 _MODES = ("lossless", "drop-batches", "truncate")
@@ -134,7 +134,9 @@ class _Progress:
         """A partition is done."""
         self._bytes += report.size_bytes
         if self._live:
-            sys.stderr.write(f"\r\x1b[K{done} of {count} partitions, {size_text(self._bytes)} read")
+            sys.stderr.write(
+                f"\r\x1b[K{done} of {counted(count, 'partition')}, {size_text(self._bytes)} read"
+            )
             sys.stderr.flush()
 
     def done(self) -> None:
@@ -169,21 +171,21 @@ def _show(found: Examination, output: str) -> None:
         if not loss.is_nothing and any(f.fix is Fix.DROP for f in report.damage):
             click.echo(
                 f"{report.name}: --repair truncate would end it at offset {loss.first_offset} and lose "
-                f"{loss.records} offsets, {size_text(loss.size_bytes)}; --repair drop-batches would lose "
-                f"{_dropped_text(report)}"
+                f"{counted(loss.records, 'offset')}, {size_text(loss.size_bytes)}; "
+                f"--repair drop-batches would lose {_dropped_text(report)}"
             )
     summary = _summary_json(found)
     click.echo(
-        f"{summary['partitions']} partitions, {summary['batches']} batches, {summary['records']} records, "
-        f"{size_text(summary['bytes'])}: "
-        + ("no damage found" if found.is_clean else f"{summary['findings']} findings")
+        f"{counted(summary['partitions'], 'partition')}, {counted(summary['batches'], 'batch', 'batches')}, "
+        f"{counted(summary['records'], 'record')}, {size_text(summary['bytes'])}: "
+        + ("no damage found" if found.is_clean else counted(summary["findings"], "finding"))
     )
 
 
 def _dropped_text(report: PartitionReport) -> str:
     losses = [finding.loss for finding in report.damage]
     records = sum(loss.records for loss in losses if loss.records > 0)
-    return f"{records} offsets, {size_text(sum(loss.size_bytes for loss in losses))}"
+    return f"{counted(records, 'offset')}, {size_text(sum(loss.size_bytes for loss in losses))}"
 
 
 def _row(finding: Finding) -> list[str | int | None]:

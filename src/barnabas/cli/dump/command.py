@@ -11,6 +11,7 @@ from barnabas.cli.dump.directory import DumpOptions, dump_file, files_under
 from barnabas.cli.dump.findings import Findings, Problem, Row, Tally
 from barnabas.cli.main import EXIT_FAILURE
 from barnabas.cli.options import lines_output_option
+from barnabas.cli.output import counted
 
 
 @click.command()
@@ -58,6 +59,9 @@ def command(
         if not os.path.exists(path):
             raise click.UsageError(f"{path} does not exist")
     disk = OsDisk()
+    for path in given:
+        if next(files_under(disk, path), None) is None:
+            raise click.UsageError(f"{path} holds no file of a log and no directory of a partition")
     options = DumpOptions(deep=deep or print_data, print_data=print_data, decode=not raw, topic=topic)
     tally = Tally()
     show = _show_json if output == "json" else _show_plain
@@ -126,8 +130,8 @@ def _show_json(path: str, finding: Row | Problem) -> None:
 
 def _summarise(tally: Tally) -> None:
     damage = sum(problem.damage for _, problem in tally.problems)
-    parts = [f"{tally.files} file{'' if tally.files == 1 else 's'}", f"{tally.batches} batches"]
+    parts = [counted(tally.files, "file"), counted(tally.batches, "batch", "batches")]
     if tally.records:
-        parts.append(f"{tally.records} records")
-    parts.append(f"{damage} problem{'' if damage == 1 else 's'}" if damage else "no damage found")
+        parts.append(counted(tally.records, "record"))
+    parts.append(counted(damage, "problem") if damage else "no damage found")
     click.echo(", ".join(parts))

@@ -178,6 +178,14 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     assert "not a file of a log directory" in result.output
 
 
+def test_a_directory_without_anything_to_check_is_not_called_undamaged(tmp_path: Path) -> None:
+    (tmp_path / "somewhere-else").mkdir()
+    (tmp_path / "letter.txt").write_text("dear")
+    result = dump(tmp_path)
+    assert result.exit_code == 2
+    assert "holds no file of a log" in result.output
+
+
 def test_a_pipe_in_a_files_place_is_damage_and_not_waited_for(partition: Path) -> None:
     index = partition / f"{NAME}.index"
     index.unlink()
