@@ -12,6 +12,10 @@ from barnabas.protocol.message_source import class_source, codec_source
 
 TARGET = Path(__file__).parent.parent / "src" / "barnabas" / "protocol" / "start_codecs.py"
 
+# Every client asks for Metadata first: those of today in versions 12 and 13, what only looks whether a broker is
+# up in an early one that has brokers and needs no header of today.
+FIRST_QUESTION = (1, 12, 13)
+
 # What formatting a directory and registering write, and what the next start reads back.
 WRITTEN_AND_READ = {
     "SnapshotHeaderRecord": (0,),
@@ -31,8 +35,9 @@ READ = {
     "TopicRecord": (0,),
     "PartitionRecord": (2,),
     "ApiVersionsRequest": (0, 3, 4),
+    "MetadataRequest": FIRST_QUESTION,
 }
-WRITTEN = {"ApiVersionsResponse": (0, 3, 4)}
+WRITTEN = {"ApiVersionsResponse": (0, 3, 4), "MetadataResponse": FIRST_QUESTION}
 
 HEADER = '''\
 # ruff: noqa

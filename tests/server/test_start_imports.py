@@ -78,6 +78,9 @@ START = """
     ROUTES[18].handle
     messages.ApiVersionsRequest.decode(b"\\x02a\\x02b\\x00", 4)
     messages.ApiVersionsResponse().encode(4)
+    for version, body in (1, bytes(4)), (12, b"\\1\\1\\0\\0"), (13, b"\\1\\1\\0\\0"):
+        messages.MetadataRequest.decode(body, version)
+        messages.MetadataResponse().encode(version)
     print("\\n".join(sys.modules))
     for module in [module for name, module in sys.modules.items() if name.startswith("barnabas")]:
         for value in vars(module).values():

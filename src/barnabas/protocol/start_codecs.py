@@ -1127,6 +1127,477 @@ def encode_LeaderChangeMessage_0():
     return locals()
 
 
+def classes_MetadataRequest():
+    class MetadataRequest(Message):
+        __slots__ = ('topics', 'allow_auto_topic_creation', 'include_cluster_authorized_operations', 'include_topic_authorized_operations', 'unknown_tags')
+        def __init__(self, *, topics=UNSET, allow_auto_topic_creation=True, include_cluster_authorized_operations=False, include_topic_authorized_operations=False, unknown_tags=None):
+            self.topics = [] if topics is UNSET else topics
+            self.allow_auto_topic_creation = allow_auto_topic_creation
+            self.include_cluster_authorized_operations = include_cluster_authorized_operations
+            self.include_topic_authorized_operations = include_topic_authorized_operations
+            self.unknown_tags = unknown_tags
+
+    class MetadataRequestMetadataRequestTopic(Struct):
+        __slots__ = ('topic_id', 'name', 'unknown_tags')
+        def __init__(self, *, topic_id=b'\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00', name='', unknown_tags=None):
+            self.topic_id = topic_id
+            self.name = name
+            self.unknown_tags = unknown_tags
+
+    return locals()
+
+
+def decode_MetadataRequest_1():
+    def decode(b, p, g):
+        try:
+            e = len(b)
+            o0 = new(MetadataRequest)
+            o0.allow_auto_topic_creation = True
+            o0.include_cluster_authorized_operations = False
+            o0.include_topic_authorized_operations = False
+            n, = S0_unpack(b, p)
+            p += 4
+            if n == -1:
+                o0.topics = None
+            else:
+                g -= n
+                if n < 0 or n * 2 > e - p or g < 0:
+                    bad_count(n, e - p, g)
+                a1 = o0.topics = []
+                for _ in range(n):
+                    o2 = new(MetadataRequestMetadataRequestTopic)
+                    o2.topic_id = b'\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00'
+                    n, = S1_unpack(b, p)
+                    p += 2
+                    if n < 0 or n > e - p:
+                        bad_length(n, e - p)
+                    o2.name = str(b[p : p + n], "utf-8")
+                    p += n
+                    o2.unknown_tags = None
+                    a1.append(o2)
+            o0.unknown_tags = None
+            return o0, p
+        except FAULTS as fault:
+            raise fail(fault) from None
+    return locals()
+
+
+def decode_MetadataRequest_12():
+    def decode(b, p, g):
+        try:
+            e = len(b)
+            o0 = new(MetadataRequest)
+            o0.include_cluster_authorized_operations = False
+            n = b[p] - 1
+            p += 1
+            if n > 126:
+                n, p = read_length(b, p)
+            if n == -1:
+                o0.topics = None
+            else:
+                g -= n
+                if n < 0 or n * 18 > e - p or g < 0:
+                    bad_count(n, e - p, g)
+                a1 = o0.topics = []
+                for _ in range(n):
+                    o2 = new(MetadataRequestMetadataRequestTopic)
+                    o2.topic_id, = S0_unpack(b, p)
+                    p += 16
+                    n = b[p] - 1
+                    p += 1
+                    if n > 126:
+                        n, p = read_length(b, p)
+                    if n == -1:
+                        o2.name = None
+                    else:
+                        if n < 0 or n > e - p or n > 32767:
+                            bad_length(n, e - p)
+                        o2.name = str(b[p : p + n], "utf-8")
+                        p += n
+                    if b[p]:
+                        o2.unknown_tags, p, g = read_unknown_tags(b, p, g)
+                    else:
+                        o2.unknown_tags = None
+                        p += 1
+                    a1.append(o2)
+            o0.allow_auto_topic_creation, o0.include_topic_authorized_operations = S1_unpack(b, p)
+            p += 2
+            if b[p]:
+                o0.unknown_tags, p, g = read_unknown_tags(b, p, g)
+            else:
+                o0.unknown_tags = None
+                p += 1
+            return o0, p
+        except FAULTS as fault:
+            raise fail(fault) from None
+    return locals()
+
+
+def decode_MetadataRequest_13():
+    def decode(b, p, g):
+        try:
+            e = len(b)
+            o0 = new(MetadataRequest)
+            o0.include_cluster_authorized_operations = False
+            n = b[p] - 1
+            p += 1
+            if n > 126:
+                n, p = read_length(b, p)
+            if n == -1:
+                o0.topics = None
+            else:
+                g -= n
+                if n < 0 or n * 18 > e - p or g < 0:
+                    bad_count(n, e - p, g)
+                a1 = o0.topics = []
+                for _ in range(n):
+                    o2 = new(MetadataRequestMetadataRequestTopic)
+                    o2.topic_id, = S0_unpack(b, p)
+                    p += 16
+                    n = b[p] - 1
+                    p += 1
+                    if n > 126:
+                        n, p = read_length(b, p)
+                    if n == -1:
+                        o2.name = None
+                    else:
+                        if n < 0 or n > e - p or n > 32767:
+                            bad_length(n, e - p)
+                        o2.name = str(b[p : p + n], "utf-8")
+                        p += n
+                    if b[p]:
+                        o2.unknown_tags, p, g = read_unknown_tags(b, p, g)
+                    else:
+                        o2.unknown_tags = None
+                        p += 1
+                    a1.append(o2)
+            o0.allow_auto_topic_creation, o0.include_topic_authorized_operations = S1_unpack(b, p)
+            p += 2
+            if b[p]:
+                o0.unknown_tags, p, g = read_unknown_tags(b, p, g)
+            else:
+                o0.unknown_tags = None
+                p += 1
+            return o0, p
+        except FAULTS as fault:
+            raise fail(fault) from None
+    return locals()
+
+
+def classes_MetadataResponse():
+    class MetadataResponse(Message):
+        __slots__ = ('throttle_time_ms', 'brokers', 'cluster_id', 'controller_id', 'topics', 'cluster_authorized_operations', 'error_code', 'unknown_tags')
+        def __init__(self, *, throttle_time_ms=0, brokers=UNSET, cluster_id=None, controller_id=-1, topics=UNSET, cluster_authorized_operations=-2147483648, error_code=0, unknown_tags=None):
+            self.throttle_time_ms = throttle_time_ms
+            self.brokers = [] if brokers is UNSET else brokers
+            self.cluster_id = cluster_id
+            self.controller_id = controller_id
+            self.topics = [] if topics is UNSET else topics
+            self.cluster_authorized_operations = cluster_authorized_operations
+            self.error_code = error_code
+            self.unknown_tags = unknown_tags
+
+    class MetadataResponseMetadataResponseBroker(Struct):
+        __slots__ = ('node_id', 'host', 'port', 'rack', 'unknown_tags')
+        def __init__(self, *, node_id=0, host='', port=0, rack=None, unknown_tags=None):
+            self.node_id = node_id
+            self.host = host
+            self.port = port
+            self.rack = rack
+            self.unknown_tags = unknown_tags
+
+    class MetadataResponseMetadataResponseTopic(Struct):
+        __slots__ = ('error_code', 'name', 'topic_id', 'is_internal', 'partitions', 'topic_authorized_operations', 'unknown_tags')
+        def __init__(self, *, error_code=0, name='', topic_id=b'\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00', is_internal=False, partitions=UNSET, topic_authorized_operations=-2147483648, unknown_tags=None):
+            self.error_code = error_code
+            self.name = name
+            self.topic_id = topic_id
+            self.is_internal = is_internal
+            self.partitions = [] if partitions is UNSET else partitions
+            self.topic_authorized_operations = topic_authorized_operations
+            self.unknown_tags = unknown_tags
+
+    class MetadataResponseMetadataResponsePartition(Struct):
+        __slots__ = ('error_code', 'partition_index', 'leader_id', 'leader_epoch', 'replica_nodes', 'isr_nodes', 'offline_replicas', 'unknown_tags')
+        def __init__(self, *, error_code=0, partition_index=0, leader_id=0, leader_epoch=-1, replica_nodes=UNSET, isr_nodes=UNSET, offline_replicas=UNSET, unknown_tags=None):
+            self.error_code = error_code
+            self.partition_index = partition_index
+            self.leader_id = leader_id
+            self.leader_epoch = leader_epoch
+            self.replica_nodes = [] if replica_nodes is UNSET else replica_nodes
+            self.isr_nodes = [] if isr_nodes is UNSET else isr_nodes
+            self.offline_replicas = [] if offline_replicas is UNSET else offline_replicas
+            self.unknown_tags = unknown_tags
+
+    return locals()
+
+
+def encode_MetadataResponse_1():
+    def encode(o0):
+        parts = []
+        cuts = []
+        w = parts.append
+        try:
+            if o0.cluster_authorized_operations != -2147483648:
+                not_in_version()
+            a1 = o0.brokers
+            w(S0_pack(len(a1)))
+            for o2 in a1:
+                v3 = o2.host
+                v3 = v3.encode()
+                if len(v3) > 32767:
+                    long_string(v3)
+                w(S1_pack(o2.node_id, len(v3)))
+                w(v3)
+                v4 = o2.rack
+                w(S0_pack(o2.port))
+                if v4 is None:
+                    w(b'\xff\xff')
+                else:
+                    v4 = v4.encode()
+                    if len(v4) > 32767:
+                        long_string(v4)
+                    w(S2_pack(len(v4)))
+                    w(v4)
+                if o2.unknown_tags:
+                    no_tags()
+            a5 = o0.topics
+            w(S3_pack(o0.controller_id, len(a5)))
+            for o6 in a5:
+                if o6.topic_authorized_operations != -2147483648:
+                    not_in_version()
+                v7 = o6.name
+                v7 = v7.encode()
+                if len(v7) > 32767:
+                    long_string(v7)
+                w(S4_pack(o6.error_code, len(v7)))
+                w(v7)
+                a8 = o6.partitions
+                w(S5_pack(o6.is_internal, len(a8)))
+                for o9 in a8:
+                    a10 = o9.replica_nodes
+                    w(S6_pack(o9.error_code, o9.partition_index, o9.leader_id, len(a10)))
+                    w(pack(f">{len(a10)}i", *a10))
+                    a11 = o9.isr_nodes
+                    w(S0_pack(len(a11)))
+                    w(pack(f">{len(a11)}i", *a11))
+                    if o9.unknown_tags:
+                        no_tags()
+                if o6.unknown_tags:
+                    no_tags()
+            if o0.unknown_tags:
+                no_tags()
+            return parts, cuts
+        except FAULTS as fault:
+            raise fail(fault) from fault
+    return locals()
+
+
+def encode_MetadataResponse_12():
+    def encode(o0):
+        parts = []
+        cuts = []
+        w = parts.append
+        try:
+            if o0.cluster_authorized_operations != -2147483648:
+                not_in_version()
+            a1 = o0.brokers
+            w(S0_pack(o0.throttle_time_ms))
+            n = len(a1) + 1
+            w(VARINTS[n] if n < 128 else write_varint(n))
+            for o2 in a1:
+                v3 = o2.host
+                v3 = v3.encode()
+                if len(v3) > 32767:
+                    long_string(v3)
+                w(S0_pack(o2.node_id))
+                n = len(v3) + 1
+                w(VARINTS[n] if n < 128 else write_varint(n))
+                w(v3)
+                v4 = o2.rack
+                w(S0_pack(o2.port))
+                if v4 is None:
+                    w(b'\x00')
+                else:
+                    v4 = v4.encode()
+                    if len(v4) > 32767:
+                        long_string(v4)
+                    n = len(v4) + 1
+                    w(VARINTS[n] if n < 128 else write_varint(n))
+                    w(v4)
+                if o2.unknown_tags:
+                    write_only_tags(w, o2.unknown_tags)
+                else:
+                    w(b'\0')
+            v5 = o0.cluster_id
+            if v5 is None:
+                w(b'\x00')
+            else:
+                v5 = v5.encode()
+                if len(v5) > 32767:
+                    long_string(v5)
+                n = len(v5) + 1
+                w(VARINTS[n] if n < 128 else write_varint(n))
+                w(v5)
+            a6 = o0.topics
+            w(S0_pack(o0.controller_id))
+            n = len(a6) + 1
+            w(VARINTS[n] if n < 128 else write_varint(n))
+            for o7 in a6:
+                v8 = o7.name
+                w(S1_pack(o7.error_code))
+                if v8 is None:
+                    w(b'\x00')
+                else:
+                    v8 = v8.encode()
+                    if len(v8) > 32767:
+                        long_string(v8)
+                    n = len(v8) + 1
+                    w(VARINTS[n] if n < 128 else write_varint(n))
+                    w(v8)
+                v9 = o7.topic_id
+                if len(v9) != 16:
+                    bad_uuid()
+                a10 = o7.partitions
+                w(S2_pack(v9, o7.is_internal))
+                n = len(a10) + 1
+                w(VARINTS[n] if n < 128 else write_varint(n))
+                for o11 in a10:
+                    a12 = o11.replica_nodes
+                    w(S3_pack(o11.error_code, o11.partition_index, o11.leader_id, o11.leader_epoch))
+                    n = len(a12) + 1
+                    w(VARINTS[n] if n < 128 else write_varint(n))
+                    w(pack(f">{len(a12)}i", *a12))
+                    a13 = o11.isr_nodes
+                    n = len(a13) + 1
+                    w(VARINTS[n] if n < 128 else write_varint(n))
+                    w(pack(f">{len(a13)}i", *a13))
+                    a14 = o11.offline_replicas
+                    n = len(a14) + 1
+                    w(VARINTS[n] if n < 128 else write_varint(n))
+                    w(pack(f">{len(a14)}i", *a14))
+                    if o11.unknown_tags:
+                        write_only_tags(w, o11.unknown_tags)
+                    else:
+                        w(b'\0')
+                w(S0_pack(o7.topic_authorized_operations))
+                if o7.unknown_tags:
+                    write_only_tags(w, o7.unknown_tags)
+                else:
+                    w(b'\0')
+            if o0.unknown_tags:
+                write_only_tags(w, o0.unknown_tags)
+            else:
+                w(b'\0')
+            return parts, cuts
+        except FAULTS as fault:
+            raise fail(fault) from fault
+    return locals()
+
+
+def encode_MetadataResponse_13():
+    def encode(o0):
+        parts = []
+        cuts = []
+        w = parts.append
+        try:
+            if o0.cluster_authorized_operations != -2147483648:
+                not_in_version()
+            a1 = o0.brokers
+            w(S0_pack(o0.throttle_time_ms))
+            n = len(a1) + 1
+            w(VARINTS[n] if n < 128 else write_varint(n))
+            for o2 in a1:
+                v3 = o2.host
+                v3 = v3.encode()
+                if len(v3) > 32767:
+                    long_string(v3)
+                w(S0_pack(o2.node_id))
+                n = len(v3) + 1
+                w(VARINTS[n] if n < 128 else write_varint(n))
+                w(v3)
+                v4 = o2.rack
+                w(S0_pack(o2.port))
+                if v4 is None:
+                    w(b'\x00')
+                else:
+                    v4 = v4.encode()
+                    if len(v4) > 32767:
+                        long_string(v4)
+                    n = len(v4) + 1
+                    w(VARINTS[n] if n < 128 else write_varint(n))
+                    w(v4)
+                if o2.unknown_tags:
+                    write_only_tags(w, o2.unknown_tags)
+                else:
+                    w(b'\0')
+            v5 = o0.cluster_id
+            if v5 is None:
+                w(b'\x00')
+            else:
+                v5 = v5.encode()
+                if len(v5) > 32767:
+                    long_string(v5)
+                n = len(v5) + 1
+                w(VARINTS[n] if n < 128 else write_varint(n))
+                w(v5)
+            a6 = o0.topics
+            w(S0_pack(o0.controller_id))
+            n = len(a6) + 1
+            w(VARINTS[n] if n < 128 else write_varint(n))
+            for o7 in a6:
+                v8 = o7.name
+                w(S1_pack(o7.error_code))
+                if v8 is None:
+                    w(b'\x00')
+                else:
+                    v8 = v8.encode()
+                    if len(v8) > 32767:
+                        long_string(v8)
+                    n = len(v8) + 1
+                    w(VARINTS[n] if n < 128 else write_varint(n))
+                    w(v8)
+                v9 = o7.topic_id
+                if len(v9) != 16:
+                    bad_uuid()
+                a10 = o7.partitions
+                w(S2_pack(v9, o7.is_internal))
+                n = len(a10) + 1
+                w(VARINTS[n] if n < 128 else write_varint(n))
+                for o11 in a10:
+                    a12 = o11.replica_nodes
+                    w(S3_pack(o11.error_code, o11.partition_index, o11.leader_id, o11.leader_epoch))
+                    n = len(a12) + 1
+                    w(VARINTS[n] if n < 128 else write_varint(n))
+                    w(pack(f">{len(a12)}i", *a12))
+                    a13 = o11.isr_nodes
+                    n = len(a13) + 1
+                    w(VARINTS[n] if n < 128 else write_varint(n))
+                    w(pack(f">{len(a13)}i", *a13))
+                    a14 = o11.offline_replicas
+                    n = len(a14) + 1
+                    w(VARINTS[n] if n < 128 else write_varint(n))
+                    w(pack(f">{len(a14)}i", *a14))
+                    if o11.unknown_tags:
+                        write_only_tags(w, o11.unknown_tags)
+                    else:
+                        w(b'\0')
+                w(S0_pack(o7.topic_authorized_operations))
+                if o7.unknown_tags:
+                    write_only_tags(w, o7.unknown_tags)
+                else:
+                    w(b'\0')
+            w(S1_pack(o0.error_code))
+            if o0.unknown_tags:
+                write_only_tags(w, o0.unknown_tags)
+            else:
+                w(b'\0')
+            return parts, cuts
+        except FAULTS as fault:
+            raise fail(fault) from fault
+    return locals()
+
+
 def classes_PartitionRecord():
     class PartitionRecord(Message):
         __slots__ = ('partition_id', 'topic_id', 'replicas', 'isr', 'removing_replicas', 'adding_replicas', 'leader', 'leader_recovery_state', 'leader_epoch', 'partition_epoch', 'directories', 'eligible_leader_replicas', 'last_known_elr', 'unknown_tags')
@@ -2031,6 +2502,8 @@ CLASSES = {
     "FeatureLevelRecord": classes_FeatureLevelRecord,
     "KRaftVersionRecord": classes_KRaftVersionRecord,
     "LeaderChangeMessage": classes_LeaderChangeMessage,
+    "MetadataRequest": classes_MetadataRequest,
+    "MetadataResponse": classes_MetadataResponse,
     "PartitionRecord": classes_PartitionRecord,
     "RegisterBrokerRecord": classes_RegisterBrokerRecord,
     "RegisterControllerRecord": classes_RegisterControllerRecord,
@@ -2065,6 +2538,12 @@ CODECS = {
     ("KRaftVersionRecord", 0, False): (encode_KRaftVersionRecord_0, ('>hh',)),
     ("LeaderChangeMessage", 0, True): (decode_LeaderChangeMessage_0, ('>hi', '>i')),
     ("LeaderChangeMessage", 0, False): (encode_LeaderChangeMessage_0, ('>hi', '>i')),
+    ("MetadataRequest", 1, True): (decode_MetadataRequest_1, ('>i', '>h')),
+    ("MetadataRequest", 12, True): (decode_MetadataRequest_12, ('>16s', '>??')),
+    ("MetadataRequest", 13, True): (decode_MetadataRequest_13, ('>16s', '>??')),
+    ("MetadataResponse", 1, False): (encode_MetadataResponse_1, ('>i', '>ih', '>h', '>ii', '>hh', '>?i', '>hiii')),
+    ("MetadataResponse", 12, False): (encode_MetadataResponse_12, ('>i', '>h', '>16s?', '>hiii')),
+    ("MetadataResponse", 13, False): (encode_MetadataResponse_13, ('>i', '>h', '>16s?', '>hiii')),
     ("PartitionRecord", 2, True): (decode_PartitionRecord_2, ('>i16s', '>iii', '>b')),
     ("RegisterBrokerRecord", 4, True): (decode_RegisterBrokerRecord_4, ('>i?16sq', '>Hh', '>hh', '>??')),
     ("RegisterBrokerRecord", 4, False): (encode_RegisterBrokerRecord_4, ('>i?16sq', '>Hh', '>hh', '>??', '>16s')),
