@@ -12,8 +12,8 @@ from barnabas.protocol.message_source import class_source, codec_source
 
 TARGET = Path(__file__).parent.parent / "src" / "barnabas" / "protocol" / "start_codecs.py"
 
-# Every client asks for Metadata first: those of today in versions 12 and 13, what only looks whether a broker is
-# up in an early one that has brokers and needs no header of today.
+# Every client asks for Metadata first: those of today in versions 12 and 13, and what only looks whether a
+# broker is up in an early one, which needs no header of today.
 FIRST_QUESTION = (1, 12, 13)
 
 # What formatting a directory and registering write, and what the next start reads back.
