@@ -12,6 +12,7 @@ from benchmarks.workloads.workload import Scale
 
 COLOURS = {
     "Barnabas": "#0b6e4f",
+    "Barnabas compiled": "#3da17c",
     "Apache Kafka": "#c0392b",
     "Tansu": "#7d6b91",
     "noida-db": "#b8860b",

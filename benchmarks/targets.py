@@ -17,7 +17,7 @@ from benchmarks.workloads import (
     waiting,
 )
 
-OURS, THEIRS, FLOOR = "Barnabas", "Apache Kafka", "sendfile loop"
+OURS, COMPILED, THEIRS, FLOOR = "Barnabas", "Barnabas compiled", "Apache Kafka", "sendfile loop"
 MIB = 1 << 20
 KIB = 1024
 MET, MISSED, UNKNOWN = "met", "missed", "not measured"
@@ -86,11 +86,13 @@ def row(
     return Judged(what=what, target=target, figure=figure, verdict=MET if is_met else f"**{MISSED}**")
 
 
-def ratios(run: Run, workload: str, cases: list[str], other: str, metric: str) -> list[Found]:
+def ratios(
+    run: Run, workload: str, cases: list[str], other: str, metric: str, *, ours: str = OURS
+) -> list[Found]:
     """Return ours to another's by case, where both were measured."""
     found: list[Found] = []
     for case in cases:
-        ratio: Spread | None = run.ratio((workload, case), OURS, other, metric)
+        ratio: Spread | None = run.ratio((workload, case), ours, other, metric)
         if ratio is not None:
             found.append(Found(value=ratio.median, where=f"{case}, against {other}"))
     return found
@@ -137,7 +139,7 @@ def _large(run: Run) -> Iterator[Judged]:
 
 def _clients(run: Run) -> Iterator[Judged]:
     name = librdkafka.WORKLOAD.name
-    others = [server for server in run.servers() if server not in (OURS, THEIRS)]
+    others = [server for server in run.servers() if server not in (OURS, COMPILED, THEIRS)]
     for kind in ("consume", "produce"):
         cases = selected(run, name, lambda case, kind=kind: case.startswith(kind))  # type: ignore[misc]
         yield row(
@@ -150,17 +152,18 @@ def _clients(run: Run) -> Iterator[Judged]:
 
 def _small(run: Run) -> Iterator[Judged]:
     name = small_requests.WORKLOAD.name
-    is_compiled = "compiled" in run.about.get("servers", {}).get(OURS, "")
     for kind, kinds, pure, compiled in (("fetch", "fetches", 0.5, 0.75), ("produce", "produces", 0.4, 0.6)):
         cases = selected(run, name, lambda case, kind=kind: kind in case and "16 conn" in case)  # type: ignore[misc]
-        yield row(
-            f"small {kinds}/s, 16 connections, to {THEIRS}'s",
-            ratios(run, name, cases, THEIRS, "per_second"), 1.5, at_least=True,
-        )  # fmt: skip
-        yield row(
-            f"small {kinds}/s, 16 connections, {'compiled' if is_compiled else 'pure'}, to the C floor's",
-            ratios(run, name, cases, FLOOR, "per_second"), compiled if is_compiled else pure, at_least=True,
-        )  # fmt: skip
+        for ours, built, of_floor in ((OURS, "pure", pure), (COMPILED, "compiled", compiled)):
+            what = f"small {kinds}/s, 16 connections, {built}"
+            yield row(
+                f"{what}, to {THEIRS}'s",
+                ratios(run, name, cases, THEIRS, "per_second", ours=ours), 1.5, at_least=True,
+            )  # fmt: skip
+            yield row(
+                f"{what}, to the C floor's",
+                ratios(run, name, cases, FLOOR, "per_second", ours=ours), of_floor, at_least=True,
+            )  # fmt: skip
 
 
 def _latency(run: Run) -> Iterator[Judged]:

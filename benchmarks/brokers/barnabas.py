@@ -1,13 +1,18 @@
-"""Barnabas from this checkout, with a listener for each way that fetched bytes can travel."""
+"""Barnabas from this checkout, with a listener for each way that fetched bytes can travel.
 
-import importlib.util
+Twice: from its sources, as `pip install` has it, and with the hot modules compiled, as the compiled wheel.
+"""
+
+import subprocess
 import sys
 from pathlib import Path
 
 import barnabas
 from benchmarks.brokers.server import Server, Transport
+from benchmarks.host import ROOT
 from benchmarks.programs import UnavailableError
 from tests.oracle.kafka import free_ports
+from tools.compile import COMPILED, HOT_MODULES
 
 NAMES = {Transport.PLAIN: "PLAINTEXT", Transport.HEAP: "HEAP", Transport.TLS: "SSL"}
 
@@ -18,8 +23,7 @@ class BarnabasServer(Server):
     name = "Barnabas"
 
     def version(self) -> str:
-        built = " compiled" if is_compiled() else " pure Python"
-        return barnabas.__version__ + built
+        return f"{barnabas.__version__} pure Python"
 
     def prepare(self) -> None:
         if not self.ports:
@@ -49,10 +53,25 @@ class BarnabasServer(Server):
         return line
 
 
-def is_compiled() -> bool:
-    """Whether the hot modules are the compiled ones."""
-    found = importlib.util.find_spec("barnabas.net.connection")
-    return found is not None and (found.origin or "").endswith(".so")
+class CompiledServer(BarnabasServer):
+    """The same with extension modules beside its sources, which Python takes first."""
+
+    name = "Barnabas compiled"
+    remark = "what `./dev wheel --compiled` makes"
+
+    def check_available(self) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "tools.compile", "--into", str(COMPILED)],
+            cwd=ROOT, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode != 0:
+            raise UnavailableError(f"compiling ended with {done.returncode}: {done.stderr.strip()}")
+
+    def version(self) -> str:
+        return f"{barnabas.__version__}, {len(HOT_MODULES)} modules compiled"
+
+    def environment(self) -> dict[str, str]:
+        return {**super().environment(), "PYTHONPATH": str(COMPILED)}
 
 
 def certificates_of(directory: Path) -> Path:

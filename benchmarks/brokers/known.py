@@ -1,6 +1,6 @@
 """All servers by the names that the command line takes."""
 
-from benchmarks.brokers.barnabas import BarnabasServer
+from benchmarks.brokers.barnabas import BarnabasServer, CompiledServer
 from benchmarks.brokers.floors import FloorServer, NginxServer
 from benchmarks.brokers.kafka import KafkaServer
 from benchmarks.brokers.others import MockServer, NoidaServer, TansuServer
@@ -8,6 +8,7 @@ from benchmarks.brokers.server import Server
 
 SERVERS: dict[str, type[Server]] = {
     "barnabas": BarnabasServer,
+    "compiled": CompiledServer,
     "kafka": KafkaServer,
     "tansu": TansuServer,
     "noida": NoidaServer,

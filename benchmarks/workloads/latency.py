@@ -3,7 +3,7 @@
 from benchmarks.asking import Asker
 from benchmarks.brokers.server import Server
 from benchmarks.generators import LoadError, librdkafka
-from benchmarks.workloads.workload import Case, Figures, Scale, Turn, Workload
+from benchmarks.workloads.workload import BROKERS, COMPILED, Case, Figures, Scale, Turn, Workload
 
 RATES = (1_000, 20_000)
 VALUE_BYTES = 100
@@ -63,4 +63,5 @@ WORKLOAD = Workload(
     cases=cases,
     prepare=prepare,
     others_rounds=2,
+    servers=BROKERS | {COMPILED},
 )

@@ -6,7 +6,17 @@ from benchmarks.asking import Asker
 from benchmarks.brokers.server import Server
 from benchmarks.processes import cpu_s, fine_cpu_s, resident_bytes
 from benchmarks.watching import settle
-from benchmarks.workloads.workload import Case, Figures, Lifetime, Scale, SkipError, Turn, Workload
+from benchmarks.workloads.workload import (
+    BROKERS,
+    COMPILED,
+    Case,
+    Figures,
+    Lifetime,
+    Scale,
+    SkipError,
+    Turn,
+    Workload,
+)
 
 GIB = 1 << 30
 BATCH_BYTES = 1 << 19
@@ -113,5 +123,6 @@ WORKLOAD = Workload(
     cases=cases,
     lifetime=Lifetime.NONE,
     others_rounds=1,
+    servers=BROKERS | {COMPILED},
     prepare_s=0.1,
 )

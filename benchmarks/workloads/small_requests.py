@@ -6,7 +6,7 @@ from benchmarks.asking import Asker, batch
 from benchmarks.brokers.floors import FloorServer, floor_request
 from benchmarks.brokers.server import Kind, Server
 from benchmarks.generators import load
-from benchmarks.workloads.workload import BROKERS, Case, Figures, Scale, SkipError, Turn, Workload
+from benchmarks.workloads.workload import BROKERS, COMPILED, Case, Figures, Scale, SkipError, Turn, Workload
 
 VALUE_BYTES = 1024
 ANSWER_BYTES = 60
@@ -90,5 +90,5 @@ WORKLOAD = Workload(
     " 1,024 bytes. The floor reads requests of that length and answers with 60 bytes.",
     cases=cases,
     prepare=prepare,
-    servers=BROKERS | {FloorServer.name},
+    servers=BROKERS | {COMPILED, FloorServer.name},
 )

@@ -14,7 +14,7 @@ from benchmarks.watching import (
     settle_calm,
     watch_appends,
 )
-from benchmarks.workloads.workload import Case, Figures, Lifetime, Scale, Turn, Workload
+from benchmarks.workloads.workload import BROKERS, COMPILED, Case, Figures, Lifetime, Scale, Turn, Workload
 
 PARKED = 10_000
 QUICK_PARKED = 2_000
@@ -160,5 +160,6 @@ WORKLOAD = Workload(
     prepare=prepare,
     prepare_s=6,
     others_rounds=1,
+    servers=BROKERS | {COMPILED},
     lifetime=Lifetime.OWN,
 )

@@ -10,12 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.brokers.barnabas import CompiledServer
 from benchmarks.brokers.known import SERVERS
 from benchmarks.brokers.server import Kind, Server
 
 Figures = dict[str, float]
 WARM_UP = -1
-BROKERS = frozenset(server.name for server in SERVERS.values() if server.kind is Kind.BROKER)
+COMPILED = CompiledServer.name
+"""Takes part where the interpreter's share is told of."""
+BROKERS = frozenset(server.name for server in SERVERS.values() if server.kind is Kind.BROKER) - {COMPILED}
 OTHERS = BROKERS - {"Barnabas", "Apache Kafka"}
 
 
