@@ -47,6 +47,8 @@ CONTROL_BIT = 0x20
 DELETE_HORIZON_BIT = 0x40
 
 HEADER = Struct(">qiibIhiqqqhii")
+HeaderFields = tuple[int, ...]
+"""What HEADER unpacks: the fields of BatchHeader, for code that is too hot to give each its name."""
 LENGTH = Struct(">qi")
 PREFIX = Struct(">qii")
 """The fields before the magic, which a leader overwrites: base offset, batch length, leader epoch."""

@@ -18,6 +18,8 @@ All arithmetic is on ints and bytes, in free functions, so that this file can be
 Rejected: decoding into Record objects (five times the cost), and trusting the header's max timestamp.
 """
 
+from struct import Struct
+
 from barnabas.base.disk import Buffer
 from barnabas.base.errors import DecodeError
 from barnabas.base.named_tuple import NamedTuple
@@ -42,20 +44,43 @@ _MIDDLE_COLUMN = b"".join(bytes((high,)) * 64 for high in range(0x80))
 _MIDDLE_COLUMN_CONTINUED = b"".join(bytes((high,)) * 64 for high in range(0x80, 0x100))
 _EVEN_BYTES = bytes(range(0, 0x100, 2))
 
-_new_tuple = tuple.__new__
+# How a lone record begins: its length in one byte or two, attributes (unused), no deltas, the key's length.
+_LONE_NARROW = Struct("<BxHB")
+_LONE_WIDE = Struct("<HxHB")
+_LONE_MIN = RECORD_BYTES_MIN
+_LONE_NARROW_MAX = 1 + 63
+_LONE_WIDE_MIN = 2 + 64
+_LONE_WIDE_MAX = 2 + 8191
+_ONE_BYTE_VALUE_MAX = 1 + 63
+_TWO_BYTES_VALUE_MIN = 2 + 64
 
 
-class RecordsSummary(NamedTuple):
-    """What all records of a batch amount to."""
+class RecordsSummary:
+    """What the records of a batch amount to; a walk fills it in.
 
-    timestamp_delta_max: int
-    timestamp_delta_max_index: int
-    """The first record that has it."""
-    timestamp_delta_min: int
-    keyless_index: int
-    """The first record without a key; -1 when all have one."""
-    misplaced_index: int
-    """The first record whose offset delta is not its index; -1 when all are in place."""
+    Attributes:
+        keyless_index: the first record without a key; -1 when all have one.
+        misplaced_index: the first record whose offset delta is not its index; -1 when all are in place.
+    """
+
+    __slots__ = ("keyless_index", "misplaced_index", "timestamp_delta_max", "timestamp_delta_min")
+
+    def __init__(self) -> None:
+        self.timestamp_delta_max = -(1 << 63)
+        self.timestamp_delta_min = (1 << 63) - 1
+        self.keyless_index = -1
+        self.misplaced_index = -1
+
+
+def _lone(keyless_index: int) -> RecordsSummary:
+    summary = RecordsSummary()
+    summary.timestamp_delta_max = summary.timestamp_delta_min = 0
+    summary.keyless_index = keyless_index
+    return summary
+
+
+_LONE_KEYED = _lone(-1)
+_LONE_KEYLESS = _lone(0)
 
 
 def summarize_records(section: Buffer, records_count: int) -> RecordsSummary:
@@ -64,84 +89,72 @@ def summarize_records(section: Buffer, records_count: int) -> RecordsSummary:
     Args:
         section: the uncompressed records.
         records_count: at least 1.
+
+    Returns:
+        The sums; not to be changed, since plain records share theirs.
+
     Raises:
         DecodeError: malformed, cut, or bytes left over.
     """
     end = len(section)
+    if records_count == 1 and (lone := _summarize_lone(section, end)) is not None:
+        return lone
     if records_count < 1 or records_count * RECORD_BYTES_MIN > end:
         raise DecodeError(f"{records_count} records cannot fit into {end} bytes")
-    if records_count == 1 and (summary := _summarize_lone(section, end)) is not None:
-        return summary
-    state = _Walk()
+    summary = RecordsSummary()
     if end > records_count * _COPY_RECORD_BYTES_MAX and not isinstance(section, bytes):
-        position = _walk_large(section, end, records_count, state)
+        position = _walk_large(section, end, records_count, summary)
     else:
         # Indexing a memoryview costs twice as much as indexing bytes: for small records a copy pays.
         data = section if isinstance(section, bytes) else bytes(section)
         try:
             if records_count < _RUN_RECORDS_MIN:
-                position = _walk_singles(data, 0, end, 0, records_count, state)
+                position = _walk_singles(data, 0, end, 0, records_count, summary)
             else:
-                position = _walk(data, end, records_count, state)
+                position = _walk(data, end, records_count, summary)
         except IndexError:
             raise DecodeError(f"record is cut at byte {end}") from None
     if position != end:
         raise DecodeError(f"{end - position} bytes are left behind {records_count} records")
-    return RecordsSummary(
-        state.delta_max, state.delta_max_index, state.delta_min, state.keyless_index, state.misplaced_index
-    )
+    return summary
 
 
 def _summarize_lone(section: Buffer, end: int) -> RecordsSummary | None:
     """Sum up the only record of a batch when it is of the plainest kind, as of a producer that does not wait.
 
-    That is: no deltas, a key of less than 64 bytes, a value of less than 8 KiB, no headers. None leaves it,
-    and what is wrong with it, to the walk.
+    That is: no deltas, a key of less than 64 bytes, a value of less than 8 KiB, no headers. Then each length
+    follows from the bytes that are left, so nothing is decoded: what is there is compared with what must be.
+    None leaves it, and what is wrong with it, to the walk.
     """
-    start = section[0]
-    position = 1
-    if start > 0x7F:
-        high = section[1]
-        if high > 0x7F:
+    if _LONE_WIDE_MIN <= end <= _LONE_WIDE_MAX:
+        length, deltas, key = _LONE_WIDE.unpack_from(section)
+        size = end - 2
+        expected = size << 1 & 0x7E | 0x80 | size >> 6 << 8  # the two bytes of a varint, the first one lowest
+        value_at = 6
+    elif _LONE_MIN <= end <= _LONE_NARROW_MAX:
+        length, deltas, key = _LONE_NARROW.unpack_from(section)
+        expected = (end - 1) << 1
+        value_at = 5
+    else:
+        return None
+    if length != expected or deltas or key > 0x7F:
+        return None
+    keyless = key & 1
+    if not keyless:
+        value_at += key >> 1
+    left = end - 1 - value_at  # behind the value there is one byte, the count of headers
+    if left >= _TWO_BYTES_VALUE_MIN:
+        size = left - 2
+        if section[value_at] != size << 1 & 0x7E | 0x80 or section[value_at + 1] != size >> 6:
             return None
-        start = start & 0x7F | high << 7
-        position = 2
-    key_at = position + 3
-    if start != (end - position) << 1 or section[position + 1 : key_at] != b"\0\0":
+    elif left < 1 or section[value_at] != (left - 1) << 1 or left > _ONE_BYTE_VALUE_MAX:
         return None
-    key = section[key_at]
-    position = key_at + 1 if key & 1 else key_at + 1 + (key >> 1)
-    if key > 0x7F or position + 2 > end:
+    if section[end - 1]:
         return None
-    value = section[position]
-    position += 1
-    if value > 0x7F:
-        high = section[position]
-        if high > 0x7F:
-            return None
-        value = value & 0x7F | high << 7
-        position += 1
-    if value & 1 == 0:
-        position += value >> 1
-    if position + 1 != end or section[position]:
-        return None
-    return _new_tuple(RecordsSummary, (0, 0, 0, 0 if key & 1 else -1, -1))
+    return _LONE_KEYLESS if keyless else _LONE_KEYED
 
 
-class _Walk:
-    """The running sums of one walk."""
-
-    __slots__ = ("delta_max", "delta_max_index", "delta_min", "keyless_index", "misplaced_index")
-
-    def __init__(self) -> None:
-        self.delta_max = -(1 << 63)
-        self.delta_max_index = 0
-        self.delta_min = (1 << 63) - 1
-        self.keyless_index = -1
-        self.misplaced_index = -1
-
-
-def _walk(data: bytes, end: int, count: int, state: _Walk) -> int:
+def _walk(data: bytes, end: int, count: int, summary: RecordsSummary) -> int:
     """Walk small records, in runs where they allow it; return the position behind them.
 
     Raises:
@@ -152,10 +165,10 @@ def _walk(data: bytes, end: int, count: int, state: _Walk) -> int:
     while index < count:
         if index < next_try:
             stop = min(count, next_try)
-            position = _walk_singles(data, position, end, index, stop, state)
+            position = _walk_singles(data, position, end, index, stop, summary)
             index = stop
             continue
-        length, behind = _walk_run(data, position, end, index, count, state)
+        length, behind = _walk_run(data, position, end, index, count, summary)
         if length:
             index += length
             position = behind
@@ -167,18 +180,17 @@ def _walk(data: bytes, end: int, count: int, state: _Walk) -> int:
     return position
 
 
-def _walk_large(data: Buffer, end: int, count: int, state: _Walk) -> int:
+def _walk_large(data: Buffer, end: int, count: int, summary: RecordsSummary) -> int:
     """Walk records whose bytes are too many to copy: what a few calls per record cost is nothing there."""
     position = 0
     for index in range(count):
         position, delta, offset_delta, has_key = read_record(data, position, end)
-        if delta > state.delta_max:
-            state.delta_max, state.delta_max_index = delta, index
-        state.delta_min = min(state.delta_min, delta)
-        if offset_delta != index and state.misplaced_index < 0:
-            state.misplaced_index = index
-        if not has_key and state.keyless_index < 0:
-            state.keyless_index = index
+        summary.timestamp_delta_max = max(summary.timestamp_delta_max, delta)
+        summary.timestamp_delta_min = min(summary.timestamp_delta_min, delta)
+        if offset_delta != index and summary.misplaced_index < 0:
+            summary.misplaced_index = index
+        if not has_key and summary.keyless_index < 0:
+            summary.keyless_index = index
     return position
 
 
@@ -199,10 +211,10 @@ def read_record(data: Buffer, position: int, end: int) -> tuple[int, int, int, b
 
 
 def _walk_singles(  # noqa: PLR0912, PLR0915, PLR0917 - one flat loop: a call per field would double its cost
-    data: bytes, position: int, end: int, index: int, stop: int, state: _Walk
+    data: bytes, position: int, end: int, index: int, stop: int, summary: RecordsSummary
 ) -> int:
     """Walk records one by one up to `stop`; return the position behind them."""
-    delta_max, delta_max_index, delta_min = state.delta_max, state.delta_max_index, state.delta_min
+    delta_max, delta_min = summary.timestamp_delta_max, summary.timestamp_delta_min
     while index < stop:
         raw = data[position]
         byte = data[position + 1]
@@ -230,9 +242,8 @@ def _walk_singles(  # noqa: PLR0912, PLR0915, PLR0917 - one flat loop: a call pe
             position += 2
         else:
             delta, position = decode_varlong(data, position, record_end)
-        if delta > delta_max:
+        if delta > delta_max:  # noqa: PLR1730 - max() is a call
             delta_max = delta
-            delta_max_index = index
         if delta < delta_min:  # noqa: PLR1730 - min() is a call
             delta_min = delta
 
@@ -247,8 +258,8 @@ def _walk_singles(  # noqa: PLR0912, PLR0915, PLR0917 - one flat loop: a call pe
         else:
             value, position = decode_varint(data, position, record_end)
             offset_raw = value * 2 if value >= 0 else 1
-        if offset_raw != index << 1 and state.misplaced_index < 0:
-            state.misplaced_index = index
+        if offset_raw != index << 1 and summary.misplaced_index < 0:
+            summary.misplaced_index = index
 
         raw = data[position]
         if raw < 0x80:
@@ -258,8 +269,8 @@ def _walk_singles(  # noqa: PLR0912, PLR0915, PLR0917 - one flat loop: a call pe
             raw = value * 2 if value >= 0 else 1
         if raw & 1 == 0:
             position += raw >> 1
-        elif state.keyless_index < 0:
-            state.keyless_index = index
+        elif summary.keyless_index < 0:
+            summary.keyless_index = index
         # Nothing beyond this record is read as a length: position may only grow up to its end.
         if position >= record_end:
             raise DecodeError(f"record that ends at byte {record_end} has a key beyond it")
@@ -280,7 +291,7 @@ def _walk_singles(  # noqa: PLR0912, PLR0915, PLR0917 - one flat loop: a call pe
             _check_headers(data, position, record_end)
         position = record_end
         index += 1
-    state.delta_max, state.delta_max_index, state.delta_min = delta_max, delta_max_index, delta_min
+    summary.timestamp_delta_max, summary.timestamp_delta_min = delta_max, delta_min
     return position
 
 
@@ -355,7 +366,7 @@ def _record_shape(data: bytes, start: int, end: int) -> _Shape:
 
 
 def _walk_run(  # noqa: PLR0912, PLR0917
-    data: bytes, position: int, end: int, index: int, count: int, state: _Walk
+    data: bytes, position: int, end: int, index: int, count: int, summary: RecordsSummary
 ) -> tuple[int, int]:
     """Check a run of records of one shape from `position`; return (records, position behind), or (0, 0)."""
     size, body = decode_varint(data, position, end)
@@ -396,9 +407,9 @@ def _walk_run(  # noqa: PLR0912, PLR0917
     deltas = [column[:length] for column in deltas]
     if deltas[0].translate(None, _EVEN_BYTES):
         return 0, 0  # negative deltas: their zigzag order is not the order of their values
-    _sum_up_deltas(deltas, index, state)
-    if not shape.has_key and state.keyless_index < 0:
-        state.keyless_index = index
+    _sum_up_deltas(deltas, summary)
+    if not shape.has_key and summary.keyless_index < 0:
+        summary.keyless_index = index
     return length, position + length * stride
 
 
@@ -441,7 +452,7 @@ def _offsets_follow(  # noqa: PLR0917
     )
 
 
-def _sum_up_deltas(columns: list[bytes], index: int, state: _Walk) -> None:
+def _sum_up_deltas(columns: list[bytes], summary: RecordsSummary) -> None:
     """Add the non-negative deltas of a run, given as columns from the lowest byte to the highest."""
     columns.reverse()
     for wants_max in (True, False):
@@ -450,11 +461,10 @@ def _sum_up_deltas(columns: list[bytes], index: int, state: _Walk) -> None:
         for column in columns:
             raw = raw << 7 | column[place] & 0x7F
         delta = raw >> 1
-        if wants_max and delta > state.delta_max:
-            state.delta_max = delta
-            state.delta_max_index = index + place
-        elif not wants_max and delta < state.delta_min:
-            state.delta_min = delta
+        if wants_max:
+            summary.timestamp_delta_max = max(summary.timestamp_delta_max, delta)
+        else:
+            summary.timestamp_delta_min = min(summary.timestamp_delta_min, delta)
 
 
 def _extreme_index(columns: list[bytes], wants_max: bool) -> int:

@@ -179,11 +179,11 @@ class Partition(ReplicatedPartition):
         if log.config is not self._rules_config:
             self._rules_config = log.config
             self._rules = validation_rules(log.config)
-        batch = validate_produced_records(
+        header, parts = validate_produced_records(
             records, self._rules, api_version=request_version, now_ms=now_ms, origin=origin
         )
         info = log.append(
-            batch.parts, leader_epoch=self.leader_epoch, origin=origin, verification=verification
+            parts, leader_epoch=self.leader_epoch, origin=origin, verification=verification, header=header
         )
         return info, self.maybe_advance_high_watermark()
 

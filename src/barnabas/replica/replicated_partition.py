@@ -39,6 +39,7 @@ class ReplicatedPartition:
     """
 
     __slots__ = (
+        "_all_in_sync",
         "_high_watermark",
         "followers",
         "isr",
@@ -77,6 +78,7 @@ class ReplicatedPartition:
         self.partition_epoch = -1
         self.replicas: tuple[int, ...] = ()
         self.isr: tuple[int, ...] = ()
+        self._all_in_sync = False
         self.followers: dict[int, FollowerState] = {}
         self._high_watermark = LogOffsetMetadata(
             min(max(high_watermark, log.log_start_offset), log.log_end_offset)
@@ -123,6 +125,7 @@ class ReplicatedPartition:
         self.partition_epoch = partition_epoch
         self.replicas = tuple(replicas)
         self.isr = tuple(isr)
+        self._all_in_sync = bool(self.isr) and len(self.isr) >= len(self.replicas)
         if not self.is_leader:
             self.followers = {}
             return False
@@ -151,8 +154,7 @@ class ReplicatedPartition:
     @property
     def is_under_min_isr(self) -> bool:
         """Whether fewer replicas are in sync than acks=-1 needs; asked with every append."""
-        in_sync = len(self.isr)
-        return (in_sync < len(self.replicas) or not in_sync) and in_sync < self.min_insync_replicas
+        return not self._all_in_sync and len(self.isr) < self.min_insync_replicas
 
     def check_leader_epoch(self, current_leader_epoch: int) -> ErrorCode:
         """Compare the epoch a client believes in with ours; -1 is not compared (F11)."""
@@ -221,24 +223,35 @@ class ReplicatedPartition:
         It stops before what `flush.messages` wants synced first, never goes back here, and stays put while
         the ISR is below min.insync.replicas (KIP-966).
         """
-        if self.is_under_min_isr:
+        if not self._all_in_sync and self.is_under_min_isr:
             return False
-        reached = self.log.releasable_end_metadata
+        log = self.log
+        reached = log.releasable_end_metadata
+        if self.followers:
+            reached = self._least_in_sync(reached)
+        current = self._high_watermark
+        if reached.message_offset > current.message_offset:
+            log.watch.tell()
+            self._high_watermark = reached
+            log.high_watermark_advanced(reached.message_offset)
+            return True
+        # At the same offset the new segment's place still counts, or case F would be seen after a roll.
+        if (
+            reached.message_offset == current.message_offset
+            and reached != current
+            and (current.message_offset_only or current.on_older_segment(reached))
+        ):
+            log.watch.tell()
+            self._high_watermark = reached
+        return False
+
+    def _least_in_sync(self, reached: LogOffsetMetadata) -> LogOffsetMetadata:
+        """Return how far the in-sync replica has come that has least, when this one has come to `reached`."""
         for follower in self.followers.values():
             has = follower.log_end_offset_metadata
             if has.message_offset < reached.message_offset and follower.replica_id in self.isr:
                 reached = has
-        current = self._high_watermark
-        moved = reached.message_offset > current.message_offset
-        if not moved and (reached.message_offset < current.message_offset or reached == current):
-            return False
-        # At the same offset the new segment's place still counts, or case F would be seen after a roll.
-        if moved or current.message_offset_only or current.on_older_segment(reached):
-            self.log.watch.tell()
-            self._high_watermark = reached
-        if moved:
-            self.log.high_watermark_advanced(reached.message_offset)
-        return moved
+        return reached
 
     def truncate_to(self, offset: int) -> None:
         """Cut the log where a new leader's history parts from it; the high watermark does not stay beyond.

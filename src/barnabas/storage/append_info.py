@@ -15,7 +15,6 @@ class AppendInfo:
 
     Attributes:
         first_offset, last_offset: of the records; of the first append when this one repeats it.
-        max_timestamp: largest record timestamp.
         log_append_time_ms: what the answer tells; -1 on a CreateTime topic, except for a duplicate, where
             Kafka tells the batch's timestamp.
         log_start_offset: of the log.
@@ -30,14 +29,12 @@ class AppendInfo:
         "last_offset",
         "log_append_time_ms",
         "log_start_offset",
-        "max_timestamp",
     )
 
     def __init__(  # noqa: PLR0917 - the hot path gives them by place, which costs less than by name
         self,
         first_offset: int,
         last_offset: int,
-        max_timestamp: int,
         log_append_time_ms: int,
         log_start_offset: int,
         bytes_appended: int,
@@ -45,7 +42,6 @@ class AppendInfo:
     ) -> None:
         self.first_offset = first_offset
         self.last_offset = last_offset
-        self.max_timestamp = max_timestamp
         self.log_append_time_ms = log_append_time_ms
         self.log_start_offset = log_start_offset
         self.bytes_appended = bytes_appended

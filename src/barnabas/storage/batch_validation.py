@@ -38,7 +38,9 @@ from barnabas.protocol.record_batch import (
     MAGIC,
     NO_TIMESTAMP,
     TIMESTAMP_TYPE_BIT,
+    TRANSACTIONAL_BIT,
     BatchHeader,
+    HeaderFields,
     TimestampType,
     restamped_header,
 )
@@ -57,11 +59,17 @@ _ZSTD_VERSION_MIN = 7
 
 # Looking a member up in its enum costs more than any check below it, so the hot path uses these.
 _CODECS = tuple(Codec)
-_LAST_CODEC_OF_ALL_VERSIONS = int(Codec.LZ4)
-_UNUSUAL_BITS = CONTROL_BIT | TIMESTAMP_TYPE_BIT
-_new_tuple = tuple.__new__  # BatchHeader._make would be one more Python call
+_USUAL_ATTRIBUTES = frozenset(
+    codec | bit
+    for codec in (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4)
+    for bit in (0, TRANSACTIONAL_BIT)
+)
+"""Of a client's batch; others, such as those with zstd, are good only with some requests."""
+_NO_HEADER = (0,) * len(BatchHeader._fields)
+"""Stands for the fields where no header fits: no frame is as short as its length says."""
 _NONE = Codec.NONE
 _ZSTD = Codec.ZSTD
+_CREATE_TIME = TimestampType.CREATE_TIME
 _LOG_APPEND_TIME = TimestampType.LOG_APPEND_TIME
 _CLIENT = AppendOrigin.CLIENT
 _INVALID_RECORD = ErrorCode.INVALID_RECORD
@@ -103,31 +111,6 @@ class RecordsRejectedError(ApiError):
         self.record_errors = record_errors
 
 
-@dataclass(slots=True)
-class ValidatedBatch:
-    """A batch fit to be appended, but for its base offset and leader epoch.
-
-    Not frozen: one is made for every append.
-    """
-
-    header: BatchHeader
-    """As it is going to be stored, with base offset 0: count, last offset delta, producer fields."""
-    parts: tuple[Buffer, ...]
-    """The batch, one part behind the other; the first holds at least the header. Views of the frame where
-    nothing changed."""
-    max_timestamp: int
-    """Of all records, computed; the append time on a LogAppendTime topic; -1 when no record has one."""
-    max_timestamp_delta: int
-    """Offset delta of the first record that has it; the last record's on a LogAppendTime topic."""
-    log_append_time_ms: int
-    """What the produce response tells; -1 on a CreateTime topic."""
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes that the batch takes in the log."""
-        return self.header.batch_length + LOG_OVERHEAD_BYTES
-
-
 def validate_produced_records(
     records: Buffer | None,
     rules: ValidationRules,
@@ -136,7 +119,7 @@ def validate_produced_records(
     now_ms: int,
     origin: AppendOrigin = AppendOrigin.CLIENT,
     decompressed_bytes_max: int = limits.DECOMPRESSED_BATCH_BYTES_MAX,
-) -> ValidatedBatch:
+) -> tuple[HeaderFields, tuple[memoryview, ...]]:
     """Check the records field of one partition of a Produce request (P2) and stamp it (P3).
 
     Args:
@@ -144,61 +127,67 @@ def validate_produced_records(
         api_version: of the request; zstd needs 7 (KIP-110).
         now_ms: wall time, for bounds and LogAppendTime.
         origin: coordinators may write control batches.
+
+    Returns:
+        A batch fit to be appended but for its base offset and leader epoch: the fields of its header, and
+        its bytes, one part behind the other, of which the first holds the header. They are views of the
+        frame where nothing changed.
+
     Raises:
         ApiError: CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, INVALID_RECORD, UNSUPPORTED_COMPRESSION_TYPE.
         RecordsRejectedError: INVALID_RECORD or INVALID_TIMESTAMP, naming records.
     """
-    frame = memoryview(records if records is not None else b"")
-    header = _sound_header(frame, rules)
-    if header is None:
-        header = _only_batch(frame, api_version)
-        _check_header(header, frame, rules, origin)
-    stored = frame[HEADER_BYTES : header.batch_length + LOG_OVERHEAD_BYTES]
-    source_codec = _CODECS[header.attributes & CODEC_MASK]
-    try:
-        section: Buffer = stored
-        if source_codec is not _NONE:
-            section = decompress(source_codec, stored, decompressed_bytes_max=decompressed_bytes_max)
-        summary = summarize_records(section, header.records_count)
-    except DecodeError as error:
-        raise ApiError(ErrorCode.INVALID_RECORD, f"malformed records: {error}") from None
-    _check_records(header, section, summary, rules, now_ms)
-
-    target_codec = source_codec if rules.codec is None else rules.codec
-    if target_codec is not source_codec or summary.misplaced_index >= 0:
-        return _rewritten(header, section, summary, target_codec, rules, now_ms)
-    max_timestamp, max_timestamp_delta = _max_timestamp(header, summary, rules, now_ms)
-    if max_timestamp != header.max_timestamp or rules.timestamp_type is _LOG_APPEND_TIME:
-        header = restamped_header(header, stored, rules.timestamp_type, max_timestamp)
-        parts: tuple[Buffer, ...] = (HEADER.pack(*header), stored)
-    else:
-        parts = (frame[: HEADER_BYTES + len(stored)],)
-    return _result(header, parts, max_timestamp, max_timestamp_delta, rules)
-
-
-def _sound_header(frame: memoryview, rules: ValidationRules) -> BatchHeader | None:
-    """Return the header of what nearly every producer sends: one batch, the whole frame, nothing amiss.
-
-    All is asked at once. None leaves it to `_only_batch` and `_check_header`, which ask one thing after the
-    other, in Kafka's order, and say what is wrong, if anything is.
-    """
+    frame = records if isinstance(records, memoryview) else memoryview(records or b"")
     size_bytes = len(frame)
-    if not HEADER_BYTES <= size_bytes <= rules.max_message_bytes:
-        return None
-    fields = HEADER.unpack_from(frame)
-    base_offset, length, _, magic, crc, attributes, delta, _, _, producer_id, _, sequence, count = fields
+    fields: HeaderFields = HEADER.unpack_from(frame) if size_bytes >= HEADER_BYTES else _NO_HEADER
+    (base_offset, length, _, magic, crc, attributes, last_delta, base_timestamp, max_timestamp, producer_id,
+     _, base_sequence, count) = fields  # fmt: skip
+    # All is asked at once of what nearly every producer sends: one batch, the whole frame, nothing amiss.
     if (
         length != size_bytes - LOG_OVERHEAD_BYTES
+        or size_bytes > rules.max_message_bytes
         or magic != MAGIC
-        or base_offset != 0
-        or attributes & _UNUSUAL_BITS
-        or attributes & CODEC_MASK > _LAST_CODEC_OF_ALL_VERSIONS
-        or not 0 <= delta == count - 1
-        or (producer_id >= 0 and sequence < 0)
+        or base_offset
+        or attributes not in _USUAL_ATTRIBUTES
+        or not 0 <= last_delta == count - 1
+        or (base_sequence < 0 <= producer_id)
         or crc32c(frame[ATTRIBUTES_POSITION:], 0) != crc
     ):
-        return None
-    return _new_tuple(BatchHeader, fields)
+        # One thing after the other, in Kafka's order, to say what is wrong, if anything is.
+        _check_header(_only_batch(frame, api_version), frame, rules, origin)
+        frame = frame[: length + LOG_OVERHEAD_BYTES]
+    stored = frame[HEADER_BYTES:]
+    codec = _CODECS[attributes & CODEC_MASK]
+    try:
+        section: Buffer = stored
+        if codec is not _NONE:
+            section = decompress(codec, stored, decompressed_bytes_max=decompressed_bytes_max)
+        summary = summarize_records(section, count)
+    except DecodeError as error:
+        raise ApiError(ErrorCode.INVALID_RECORD, f"malformed records: {error}") from None
+
+    highest = base_timestamp + summary.timestamp_delta_max
+    if rules.timestamp_type is not _CREATE_TIME:
+        is_mistimed = False
+        largest = now_ms
+    else:
+        # A sum beyond 64 bits wraps in Java; it is then looked at record by record.
+        is_mistimed = (
+            highest > now_ms + rules.timestamp_after_max_ms
+            or base_timestamp + summary.timestamp_delta_min < now_ms - rules.timestamp_before_max_ms
+            or highest > _INT64_MAX
+        )
+        largest = highest if highest > NO_TIMESTAMP else NO_TIMESTAMP
+    if is_mistimed or (rules.is_compacted and summary.keyless_index >= 0):
+        _refuse_wrong_records(fields, section, summary, rules, now_ms)
+
+    if summary.misplaced_index >= 0 or (rules.codec is not None and rules.codec is not codec):
+        if summary.misplaced_index >= 0:
+            section = renumber_records(section, count)
+        return _rewritten(fields, section, largest, codec if rules.codec is None else rules.codec, rules)
+    if largest != max_timestamp or rules.timestamp_type is not _CREATE_TIME:
+        return _restamped(BatchHeader._make(fields), stored, rules.timestamp_type, largest)
+    return fields, (frame,)
 
 
 def _only_batch(frame: memoryview, api_version: int) -> BatchHeader:
@@ -271,30 +260,11 @@ def _check_header(
         raise ApiError(ErrorCode.INVALID_TIMESTAMP, "the timestamp type LogAppendTime is the broker's to set")
 
 
-def _check_records(
-    header: BatchHeader, section: Buffer, summary: RecordsSummary, rules: ValidationRules, now_ms: int
+def _refuse_wrong_records(
+    fields: HeaderFields, section: Buffer, summary: RecordsSummary, rules: ValidationRules, now_ms: int
 ) -> None:
-    """Raise RecordsRejectedError when the summary shows that some record breaks a rule."""
-    keyless = rules.is_compacted and summary.keyless_index >= 0
-    mistimed = False
-    lowest = header.base_timestamp + summary.timestamp_delta_min
-    highest = header.base_timestamp + summary.timestamp_delta_max
-    if rules.timestamp_type is not _LOG_APPEND_TIME:
-        # A sum beyond 64 bits wraps in Java; it is then looked at record by record.
-        mistimed = (
-            highest > now_ms + rules.timestamp_after_max_ms
-            or lowest < now_ms - rules.timestamp_before_max_ms
-            or highest > _INT64_MAX
-            or lowest < -_INT64_MAX - 1
-        )
-    if not (keyless or mistimed):
-        return
-    _name_wrong_records(header, section, rules, now_ms)
-    if mistimed and (highest > _INT64_MAX or lowest < -_INT64_MAX - 1):
-        raise ApiError(ErrorCode.INVALID_TIMESTAMP, "timestamps beyond 64 bits")
-
-
-def _name_wrong_records(header: BatchHeader, section: Buffer, rules: ValidationRules, now_ms: int) -> None:
+    """Raise RecordsRejectedError for those that break a rule; maybe none does, since -1 is no time."""
+    header = BatchHeader._make(fields)
     highest = now_ms + rules.timestamp_after_max_ms
     lowest = now_ms - rules.timestamp_before_max_ms
     checks_time = rules.timestamp_type is not _LOG_APPEND_TIME
@@ -315,55 +285,34 @@ def _name_wrong_records(header: BatchHeader, section: Buffer, rules: ValidationR
             errors.append(RecordError(batch_index=index, message=message))
     if errors:
         raise RecordsRejectedError(code, f"{total} of {header.records_count} records were refused", errors)
+    earliest = header.base_timestamp + summary.timestamp_delta_min
+    latest = header.base_timestamp + summary.timestamp_delta_max
+    if checks_time and (latest > _INT64_MAX or earliest < -_INT64_MAX - 1):
+        raise ApiError(ErrorCode.INVALID_TIMESTAMP, "timestamps beyond 64 bits")
 
 
-def _max_timestamp(
-    header: BatchHeader, summary: RecordsSummary, rules: ValidationRules, now_ms: int
-) -> tuple[int, int]:
-    """Return the batch's max timestamp and the offset delta of the record that has it."""
-    if rules.timestamp_type is _LOG_APPEND_TIME:
-        return now_ms, header.last_offset_delta
-    timestamp = header.base_timestamp + summary.timestamp_delta_max
-    if timestamp <= NO_TIMESTAMP:
-        return NO_TIMESTAMP, header.last_offset_delta
-    return timestamp, summary.timestamp_delta_max_index
-
-
-def _rewritten(  # noqa: PLR0917
-    header: BatchHeader,
-    section: Buffer,
-    summary: RecordsSummary,
-    codec: Codec,
-    rules: ValidationRules,
-    now_ms: int,
-) -> ValidatedBatch:
-    """Make new record bytes: another codec, or offset deltas put right."""
-    if summary.misplaced_index >= 0:
-        section = renumber_records(section, header.records_count)
+def _rewritten(
+    fields: HeaderFields, section: Buffer, max_timestamp: int, codec: Codec, rules: ValidationRules
+) -> tuple[HeaderFields, tuple[memoryview, ...]]:
+    """Return the batch with other record bytes: another codec, or offset deltas put right."""
     level = rules.compression_level if codec is rules.codec else None
-    stored: Buffer = section if codec is Codec.NONE else compress(codec, section, level)
+    stored: Buffer = section if codec is _NONE else compress(codec, section, level)
     size_bytes = HEADER_BYTES + len(stored)
     if size_bytes > rules.max_message_bytes:
         raise ApiError(
             ErrorCode.MESSAGE_TOO_LARGE,
             f"batch of {size_bytes} bytes as stored, max.message.bytes is {rules.max_message_bytes}",
         )
-    max_timestamp, max_timestamp_delta = _max_timestamp(header, summary, rules, now_ms)
+    header = BatchHeader._make(fields)
     header = header._replace(
         batch_length=size_bytes - LOG_OVERHEAD_BYTES, attributes=header.attributes & ~CODEC_MASK | codec
     )
-    header = restamped_header(header, stored, rules.timestamp_type, max_timestamp)
-    return _result(header, (HEADER.pack(*header), stored), max_timestamp, max_timestamp_delta, rules)
+    return _restamped(header, memoryview(stored), rules.timestamp_type, max_timestamp)
 
 
-def _result(
-    header: BatchHeader,
-    parts: tuple[Buffer, ...],
-    max_timestamp: int,
-    max_timestamp_delta: int,
-    rules: ValidationRules,
-) -> ValidatedBatch:
-    appended = rules.timestamp_type is _LOG_APPEND_TIME
-    return ValidatedBatch(
-        header, parts, max_timestamp, max_timestamp_delta, max_timestamp if appended else NO_TIMESTAMP
-    )
+def _restamped(
+    header: BatchHeader, stored: memoryview, timestamp_type: TimestampType, max_timestamp: int
+) -> tuple[HeaderFields, tuple[memoryview, ...]]:
+    """Return the batch with another header before its records as they are stored."""
+    header = restamped_header(header, stored, timestamp_type, max_timestamp)
+    return header, (memoryview(HEADER.pack(*header)), stored)

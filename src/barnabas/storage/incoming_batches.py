@@ -14,7 +14,9 @@ from barnabas.protocol.record_batch import (
     HEADER_BYTES,
     LOG_OVERHEAD_BYTES,
     MAGIC,
+    NO_TIMESTAMP,
     PREFIX,
+    HeaderFields,
 )
 from barnabas.storage.batch_scan import BatchHead, parse_head
 from barnabas.storage.producer_state.states import EndTransactionMarker, parse_marker
@@ -31,54 +33,75 @@ class IncomingBatches:
         heads: their headers, with final offsets; positions count from the first batch.
         parts: their bytes.
         size: of all of them.
+        last_offset, max_timestamp: the largest of all of them; -1 when there are none.
         markers: by number of the batch, for those that end a transaction.
-        epochs: (leader epoch, first offset of it), ascending.
     """
 
-    __slots__ = ("epochs", "heads", "markers", "parts", "size")
+    __slots__ = ("heads", "last_offset", "markers", "max_timestamp", "parts", "size")
 
-    def __init__(self) -> None:
-        self.heads: list[BatchHead] = []
-        self.parts: list[Buffer] = []
-        self.size = 0
-        self.markers: dict[int, EndTransactionMarker] = {}
-        self.epochs: list[tuple[int, int]] = []
+    def __init__(  # noqa: PLR0917 - the hot path gives them by place, which costs less than by name
+        self,
+        heads: list[BatchHead],
+        parts: list[Buffer],
+        size: int,
+        last_offset: int,
+        max_timestamp: int,
+        markers: dict[int, EndTransactionMarker],
+    ) -> None:
+        self.heads = heads
+        self.parts = parts
+        self.size = size
+        self.last_offset = last_offset
+        self.max_timestamp = max_timestamp
+        self.markers = markers
 
 
-def stamp_batches(
-    batches: Sequence[Sequence[Buffer]], first_offset: int, leader_epoch: int
-) -> IncomingBatches:
-    """Give batches the offsets from `first_offset` on and the leader's epoch, without copying their records.
+def header_of(parts: Sequence[Buffer]) -> HeaderFields:
+    """Return the header of a batch that nobody has looked at.
 
     Raises:
         ApiError: CORRUPT_MESSAGE for what is no batch.
     """
-    incoming = IncomingBatches()
-    incoming.epochs.append((leader_epoch, first_offset))
-    offset = first_offset
-    for parts in batches:
-        first = parts[0]
-        (_, length, _, magic, _, attributes, delta, base_timestamp, max_timestamp, producer_id,
-         producer_epoch, base_sequence, count) = HEADER.unpack_from(first, 0)  # fmt: skip
-        size = length + LOG_OVERHEAD_BYTES
-        if magic != MAGIC or delta < 0 or size != (len(first) if len(parts) == 1 else sum(map(len, parts))):
-            raise ApiError(ErrorCode.CORRUPT_MESSAGE, "no record batch")
+    header: HeaderFields = HEADER.unpack_from(parts[0], 0)
+    _, length, _, magic, _, _, last_delta, *_ = header
+    if magic != MAGIC or last_delta < 0 or length + LOG_OVERHEAD_BYTES != sum(map(len, parts)):
+        raise ApiError(ErrorCode.CORRUPT_MESSAGE, "no record batch")
+    return header
+
+
+def stamp_batches(
+    batches: Sequence[tuple[HeaderFields, Sequence[Buffer]]], first_offset: int, leader_epoch: int
+) -> IncomingBatches:
+    """Give batches the offsets from `first_offset` on and the leader's epoch, without copying their records.
+
+    Args:
+        batches: the header of each, and its bytes, the header in the first part.
+    """
+    heads: list[BatchHead] = []
+    written: list[Buffer] = []
+    markers: dict[int, EndTransactionMarker] = {}
+    size = 0
+    last_offset, newest = first_offset - 1, NO_TIMESTAMP
+    for header, parts in batches:
+        (_, length, _, _, _, attributes, last_delta, base_timestamp, max_timestamp, producer_id,
+         producer_epoch, base_sequence, count) = header  # fmt: skip
         if attributes & CONTROL_BIT and producer_id >= 0:
-            _note_marker(incoming, b"".join(parts))
-        last_offset = offset + delta
-        head = _new_tuple(BatchHead, (
-            incoming.size, size, offset, last_offset, leader_epoch, attributes, base_timestamp, max_timestamp,
-            producer_id, producer_epoch, base_sequence, count,
-        ))  # fmt: skip
-        incoming.heads.append(head)
-        incoming.parts += (
-            PREFIX.pack(offset, length, leader_epoch),
-            memoryview(first)[_PREFIX_BYTES:],
-            *parts[1:],
-        )
-        incoming.size += size
+            _note_marker(markers, len(heads), b"".join(parts))
         offset = last_offset + 1
-    return incoming
+        last_offset = offset + last_delta
+        batch_bytes = length + LOG_OVERHEAD_BYTES
+        heads.append(_new_tuple(BatchHead, (
+            size, batch_bytes, offset, last_offset, leader_epoch, attributes, base_timestamp, max_timestamp,
+            producer_id, producer_epoch, base_sequence, count,
+        )))  # fmt: skip
+        first = parts[0]
+        if not isinstance(first, memoryview):
+            first = memoryview(first)
+        written += (PREFIX.pack(offset, length, leader_epoch), first[_PREFIX_BYTES:], *parts[1:])
+        size += batch_bytes
+        if max_timestamp > newest:  # noqa: PLR1730 - max() is a call
+            newest = max_timestamp
+    return IncomingBatches(heads, written, size, last_offset, newest, markers)
 
 
 def take_batches(records: Buffer, next_offset: int) -> IncomingBatches:
@@ -91,7 +114,8 @@ def take_batches(records: Buffer, next_offset: int) -> IncomingBatches:
         ApiError: CORRUPT_MESSAGE for a wrong CRC or a cut batch, OFFSET_OUT_OF_RANGE.
     """
     view = memoryview(records)
-    incoming = IncomingBatches()
+    heads: list[BatchHead] = []
+    markers: dict[int, EndTransactionMarker] = {}
     position = 0
     while position < len(view):
         head = parse_head(view, position, position) if len(view) - position >= HEADER_BYTES else None
@@ -105,18 +129,16 @@ def take_batches(records: Buffer, next_offset: int) -> IncomingBatches:
                 ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {head.base_offset} where {next_offset} is due"
             )
         if head.is_control and head.producer_id >= 0:
-            _note_marker(incoming, batch)
-        incoming.heads.append(head)
-        incoming.epochs.append((head.leader_epoch, head.base_offset))
+            _note_marker(markers, len(heads), batch)
+        heads.append(head)
         next_offset = head.last_offset + 1
         position += head.size
-    incoming.parts.append(view)
-    incoming.size = position
-    return incoming
+    newest = max((head.max_timestamp for head in heads), default=NO_TIMESTAMP)
+    return IncomingBatches(heads, [view], position, next_offset - 1, newest, markers)
 
 
-def _note_marker(incoming: IncomingBatches, batch: Buffer) -> None:
-    """Note the marker of the batch that is added next."""
+def _note_marker(markers: dict[int, EndTransactionMarker], number: int, batch: Buffer) -> None:
+    """Note the marker of a control batch, if it is one that ends a transaction."""
     marker = parse_marker(batch)
     if marker is not None:
-        incoming.markers[len(incoming.heads)] = marker
+        markers[number] = marker

@@ -33,13 +33,17 @@ class LeaderEpochs:
 
     Args:
         path: of the checkpoint file.
+
+    Attributes:
+        latest_epoch: the newest epoch, -1 when there is none.
     """
 
-    __slots__ = ("_entries", "_path", "_unwritten_from")
+    __slots__ = ("_entries", "_path", "_unwritten_from", "latest_epoch")
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._entries: list[EpochEntry] = []
+        self.latest_epoch = UNDEFINED_EPOCH
         self._unwritten_from = _WRITTEN  # the file is right about every offset below
 
     def load(self, disk: Disk) -> None:
@@ -49,6 +53,7 @@ class LeaderEpochs:
             CheckpointError: it is damaged.
         """
         self._entries = []
+        self.latest_epoch = UNDEFINED_EPOCH
         for line in checkpoint_file.read_lines(disk, self._path) or ():
             try:
                 epoch, start_offset = map(int, line.split())
@@ -91,11 +96,6 @@ class LeaderEpochs:
         """All entries, oldest first; not to be changed."""
         return self._entries
 
-    @property
-    def latest_epoch(self) -> int:
-        """The newest epoch, -1 when there is none."""
-        return self._entries[-1].epoch if self._entries else UNDEFINED_EPOCH
-
     def assign(self, epoch: int, start_offset: int) -> None:
         """Note that `epoch` starts at `start_offset`; entries it contradicts give way."""
         if epoch < 0 or start_offset < 0:
@@ -106,6 +106,7 @@ class LeaderEpochs:
         while entries and (entries[-1].epoch >= epoch or entries[-1].start_offset >= start_offset):
             entries.pop()
         entries.append(EpochEntry(epoch, start_offset))
+        self.latest_epoch = epoch
         self._unwritten_from = min(self._unwritten_from, start_offset)
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
@@ -134,6 +135,7 @@ class LeaderEpochs:
         keep = bisect_left(self._entries, end_offset, key=_start_of)
         if keep < len(self._entries):
             del self._entries[keep:]
+            self.latest_epoch = self._entries[-1].epoch if self._entries else UNDEFINED_EPOCH
             self._unwritten_from = min(self._unwritten_from, end_offset)
 
     def truncate_from_start(self, start_offset: int) -> None:
@@ -148,6 +150,7 @@ class LeaderEpochs:
         if self._entries:
             self._unwritten_from = _FROM_START
         self._entries = []
+        self.latest_epoch = UNDEFINED_EPOCH
 
 
 def _epoch_of(entry: EpochEntry) -> int:

@@ -19,11 +19,17 @@ from collections.abc import Sequence
 from barnabas.base.disk import Buffer, FileReplacements
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.hints import Protocol
-from barnabas.protocol.record_batch import CONTROL_BIT, TIMESTAMP_TYPE_BIT, TRANSACTIONAL_BIT
+from barnabas.protocol.record_batch import (
+    CONTROL_BIT,
+    NO_TIMESTAMP,
+    TIMESTAMP_TYPE_BIT,
+    TRANSACTIONAL_BIT,
+    HeaderFields,
+)
 from barnabas.storage.append_info import AppendInfo
 from barnabas.storage.flush.durability import Durability
 from barnabas.storage.flush.work import FlushWork
-from barnabas.storage.incoming_batches import IncomingBatches, stamp_batches, take_batches
+from barnabas.storage.incoming_batches import IncomingBatches, header_of, stamp_batches, take_batches
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
@@ -42,6 +48,7 @@ from barnabas.storage.segmented_log import SegmentedLog
 from barnabas.storage.segments import Segments
 
 _MOVES_FIRST_UNSTABLE = TRANSACTIONAL_BIT | CONTROL_BIT
+_new_tuple = tuple.__new__  # LogOffsetMetadata(...) would be one more Python call for every append
 
 
 class FlushTaker(Protocol):
@@ -131,6 +138,7 @@ class Log(SegmentedLog):
         leader_epoch: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
         verification: VerificationState | None = None,
+        header: HeaderFields | None = None,
     ) -> AppendInfo:
         """Append one validated batch as the partition's leader, giving it the next offsets.
 
@@ -138,12 +146,14 @@ class Log(SegmentedLog):
             parts: the batch's bytes in order; parts[0] holds its whole header. Not changed, not kept.
             leader_epoch: stamped into the batch.
             verification: see ProducerStates.check.
+            header: the batch's, of whoever has looked at it; None: it is read.
 
         Raises:
             ApiError: RECORD_LIST_TOO_LARGE, the errors of P4, KAFKA_STORAGE_ERROR. Nothing is appended then.
         """
+        batch = (header_of(parts) if header is None else header, parts)
         return self._append_checked(
-            stamp_batches((parts,), self._end.message_offset, leader_epoch), origin, verification
+            stamp_batches((batch,), self._end.message_offset, leader_epoch), origin, verification
         )
 
     def append_batches(
@@ -156,8 +166,9 @@ class Log(SegmentedLog):
         """
         if origin is AppendOrigin.CLIENT and len(batches) > 1:
             raise ApiError(ErrorCode.INVALID_RECORD, "a client appends one batch at a time")
+        with_headers = [(header_of(parts), parts) for parts in batches]
         return self._append_checked(
-            stamp_batches(batches, self._end.message_offset, leader_epoch), origin, None
+            stamp_batches(with_headers, self._end.message_offset, leader_epoch), origin, None
         )
 
     def append_as_follower(self, records: Buffer) -> AppendInfo:
@@ -187,7 +198,7 @@ class Log(SegmentedLog):
                     if last >= self.durability.recovery_point and self.flush_is_due:
                         # Appended before flush.messages was set, or by a process that was killed.
                         self._hold_from(LogOffsetMetadata(first))
-                    return AppendInfo(first, last, at, at, self.log_start_offset, 0, duplicate=True)
+                    return AppendInfo(first, last, at, self.log_start_offset, 0, duplicate=True)
         return self._write(incoming)
 
     def _write(self, incoming: IncomingBatches) -> AppendInfo:
@@ -199,36 +210,36 @@ class Log(SegmentedLog):
         heads = incoming.heads
         if not heads:
             end = self._end.message_offset
-            return AppendInfo(end, end - 1, -1, -1, self.log_start_offset, 0)
-        max_timestamp = heads[0].max_timestamp if len(heads) == 1 else max(h.max_timestamp for h in heads)
+            return AppendInfo(end, end - 1, NO_TIMESTAMP, self.log_start_offset, 0)
         self.is_idle = False
         try:
             if not self._topic_id_durable:
                 self._write_topic_id()
-            segment = self._segment_for(incoming, max_timestamp)
+            segment = self.segments.active
+            if roll_is_due(segment, self.config, self._factory.clock, incoming):
+                segment = self._roll_for(incoming)
             position = segment.append(incoming.parts)
         except OSError as error:
             raise directory.failed(error, f"appending to {self.name}") from error
         leader_epochs = self.leader_epochs
-        for epoch, start_offset in incoming.epochs:
-            if epoch != leader_epochs.latest_epoch and epoch >= 0:
-                leader_epochs.assign(epoch, start_offset)
         for number, head in enumerate(heads):
-            segment.note_batch(position + head.position, head.size, head.last_offset, head.max_timestamp)
-            if head.producer_id >= 0:
+            at, size, offset, last_offset, epoch, attributes, _, max_timestamp, producer_id, _, _, _ = head
+            if epoch != leader_epochs.latest_epoch and epoch >= 0:
+                leader_epochs.assign(epoch, offset)
+            segment.note_batch(position + at, size, last_offset, max_timestamp)
+            if producer_id >= 0:
                 apply_head(segment, self.producers, head, position, incoming.markers.get(number))
-                if head.attributes & _MOVES_FIRST_UNSTABLE:
+                if attributes & _MOVES_FIRST_UNSTABLE:
                     self._find_first_unstable()
-        last = heads[-1]
-        next_offset = last.last_offset + 1
+        next_offset = last_offset + 1
         end_before = self._end
-        self._end = LogOffsetMetadata(next_offset, segment.base_offset, segment.size)
+        self._end = _new_tuple(LogOffsetMetadata, (next_offset, segment.base_offset, segment.size))
         self.producers.map_end_offset = next_offset
         if next_offset - self.durability.recovery_point >= self.config.flush_messages:
             self._hold_from(end_before)
-        append_time_ms = last.max_timestamp if last.attributes & TIMESTAMP_TYPE_BIT else -1
-        first_offset, start, size = heads[0].base_offset, self.log_start_offset, incoming.size
-        return AppendInfo(first_offset, last.last_offset, max_timestamp, append_time_ms, start, size)
+        append_time_ms = max_timestamp if attributes & TIMESTAMP_TYPE_BIT else NO_TIMESTAMP
+        first_offset = heads[0].base_offset
+        return AppendInfo(first_offset, last_offset, append_time_ms, self.log_start_offset, incoming.size)
 
     def _hold_from(self, end: LogOffsetMetadata) -> None:
         """`flush.messages` is reached: what lies behind `end` is not shown or acknowledged before a sync.
@@ -257,19 +268,15 @@ class Log(SegmentedLog):
 
     # Rolling -----------------------------------------------------------------------------------
 
-    def _segment_for(self, incoming: IncomingBatches, max_timestamp: int) -> LogSegment:
-        """Return the active segment, a new one when these batches do not fit or it is too old."""
-        config, size = self.config, incoming.size
-        if size > config.segment_bytes:
+    def _roll_for(self, incoming: IncomingBatches) -> LogSegment:
+        """Return a new segment for batches that the active one does not take."""
+        segment_bytes = self.config.segment_bytes
+        if incoming.size > segment_bytes:
             raise ApiError(
                 ErrorCode.RECORD_LIST_TOO_LARGE,
-                f"{size} bytes of batches do not fit into a segment of {config.segment_bytes} bytes",
+                f"{incoming.size} bytes of batches do not fit into a segment of {segment_bytes} bytes",
             )
-        segment = self.segments.active
-        last_offset = incoming.heads[-1].last_offset
-        if roll_is_due(segment, config, self._factory.clock, size, last_offset, max_timestamp):
-            return self._roll(incoming.heads[0].base_offset)
-        return segment
+        return self._roll(incoming.heads[0].base_offset)
 
     # Flushing and closing ------------------------------------------------------------------------
 

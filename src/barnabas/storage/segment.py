@@ -53,6 +53,7 @@ class LogSegment:
 
     Attributes:
         size: bytes of the file that hold batches; whoever opens an existing one sets it.
+        index_grew: the indexes may hold more than when somebody looked how full they are, and cleared it.
         indexes_rebuilt: they were made anew of the batches, and are no more to be suspected.
     """
 
@@ -73,6 +74,7 @@ class LogSegment:
         "bytes_since_index_entry",
         "created_ms",
         "directory",
+        "index_grew",
         "index_interval_bytes",
         "indexes_rebuilt",
         "jitter_ms",
@@ -101,6 +103,7 @@ class LogSegment:
         self.jitter_ms = jitter_ms
         self.sealed = False
         self.indexes_rebuilt = False
+        self.index_grew = True
         self._first_timestamp: int | None = None
         self.bytes_since_index_entry = 0
         self._leased: LeasedFile | None = None
@@ -109,9 +112,7 @@ class LogSegment:
         self._transaction_index: TransactionIndex | None = None
         self._max_timestamp: int | None = None
         self._max_timestamp_offset = base_offset
-        self._recent_floor = _NOTHING_RECENT  # last offset before the remembered batches
-        self._recent_offsets = array("q")
-        self._recent_positions = array("q")
+        self._forget_recent()
 
     def index_paths(self) -> list[str]:
         """Return the paths of the index files; not every segment has each."""
@@ -257,7 +258,7 @@ class LogSegment:
         self.directory = directory
 
     def _forget_recent(self) -> None:
-        self._recent_floor = _NOTHING_RECENT
+        self._recent_floor = _NOTHING_RECENT  # last offset before the remembered batches
         self._recent_offsets = array("q")
         self._recent_positions = array("q")
 
@@ -337,9 +338,9 @@ class LogSegment:
         if self.bytes_since_index_entry > self.index_interval_bytes:
             self.offset_index.append(last_offset, position)
             self.time_index.maybe_append(self.max_timestamp, self._max_timestamp_offset)
-            self.bytes_since_index_entry = size
-        else:
-            self.bytes_since_index_entry += size
+            self.bytes_since_index_entry = 0
+            self.index_grew = True
+        self.bytes_since_index_entry += size
         if self._recent_floor != _NOTHING_RECENT:
             offsets = self._recent_offsets
             offsets.append(last_offset)
@@ -436,10 +437,9 @@ class LogSegment:
 
     def write_indexes(self, *, even_if_empty: bool = False) -> None:
         """Bring the index files up to date with memory."""
-        if self._offset_index is not None and (self._offset_index.unwritten or even_if_empty):
-            self._offset_index.write(self._disk, self.path(INDEX_SUFFIX))
-        if self._time_index is not None and (self._time_index.unwritten or even_if_empty):
-            self._time_index.write(self._disk, self.path(TIME_INDEX_SUFFIX))
+        for index, suffix in ((self._offset_index, INDEX_SUFFIX), (self._time_index, TIME_INDEX_SUFFIX)):
+            if index is not None and (index.unwritten or even_if_empty):
+                index.write(self._disk, self.path(suffix))
         if self._transaction_index is not None and self._transaction_index.unwritten:
             self._transaction_index.write(self._disk, self.path(TRANSACTION_INDEX_SUFFIX))
 

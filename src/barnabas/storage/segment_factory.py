@@ -5,6 +5,7 @@ from collections.abc import Callable
 from barnabas.base.clock import Clock
 from barnabas.base.disk import Disk
 from barnabas.storage.deletions import PendingDeletions
+from barnabas.storage.incoming_batches import IncomingBatches
 from barnabas.storage.indexes.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
 from barnabas.storage.indexes.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from barnabas.storage.log_config import LogConfig
@@ -82,27 +83,30 @@ class SegmentFactory:
             self._deletions.add(path, due_ms)
 
 
-def roll_is_due(  # noqa: PLR0917 - asked on every append
-    segment: LogSegment, config: LogConfig, clock: Clock, size: int, last_offset: int, max_timestamp: int
-) -> bool:
-    """Whether batches must go to a new segment.
-
-    Args:
-        size, last_offset, max_timestamp: of the batches.
-    """
+def roll_is_due(segment: LogSegment, config: LogConfig, clock: Clock, incoming: IncomingBatches) -> bool:
+    """Whether batches must go to a new segment; asked on every append."""
     held = segment.size
+    if (
+        held > config.segment_bytes - incoming.size
+        or incoming.last_offset - segment.base_offset > RELATIVE_OFFSET_MAX
+    ):
+        return True
     if held == 0:
-        # An empty one takes anything whose offsets fit.
-        return size > config.segment_bytes or last_offset - segment.base_offset > RELATIVE_OFFSET_MAX
-    index_bytes = config.segment_index_bytes
+        return False  # an empty one takes anything that fits
     first_timestamp = segment.first_timestamp
-    waited_ms = (
-        max_timestamp - first_timestamp if first_timestamp >= 0 else clock.wall_ms() - segment.created_ms
-    )
+    if first_timestamp >= 0:
+        waited_ms = incoming.max_timestamp - first_timestamp
+    else:
+        waited_ms = clock.wall_ms() - segment.created_ms
+    if waited_ms > config.roll_ms - segment.jitter_ms:
+        return True
+    if segment.index_grew:
+        segment.index_grew = _index_is_full(segment, config.segment_index_bytes)
+    return segment.index_grew
+
+
+def _index_is_full(segment: LogSegment, index_bytes: int) -> bool:
     return (
-        held > config.segment_bytes - size
-        or waited_ms > config.roll_ms - segment.jitter_ms
-        or len(segment.offset_index) * OFFSET_ENTRY_BYTES > index_bytes - OFFSET_ENTRY_BYTES
+        len(segment.offset_index) * OFFSET_ENTRY_BYTES > index_bytes - OFFSET_ENTRY_BYTES
         or len(segment.time_index) >= index_bytes // TIME_ENTRY_BYTES - 1
-        or last_offset - segment.base_offset > RELATIVE_OFFSET_MAX
     )

@@ -7,9 +7,15 @@ from barnabas.storage.segment import LogSegment
 
 
 class Segments:
-    """Ordered by base offset; floor and higher look-ups are one bisect."""
+    """Ordered by base offset; floor and higher look-ups are one bisect.
 
-    __slots__ = ("_bases", "_segments")
+    Attributes:
+        active: the last one, which is appended to; missing while there is none.
+    """
+
+    __slots__ = ("_bases", "_segments", "active")
+
+    active: LogSegment
 
     def __init__(self) -> None:
         self._bases: list[int] = []
@@ -29,22 +35,23 @@ class Segments:
         else:
             self._bases.insert(at, segment.base_offset)
             self._segments.insert(at, segment)
+        self.active = self._segments[-1]
 
     def remove(self, base_offset: int) -> LogSegment:
         """Take a segment out and return it."""
         at = bisect_left(self._bases, base_offset)
         assert self._bases[at] == base_offset, base_offset
         del self._bases[at]
-        return self._segments.pop(at)
+        removed = self._segments.pop(at)
+        if self._segments:
+            self.active = self._segments[-1]
+        else:
+            del self.active
+        return removed
 
     @property
     def first(self) -> LogSegment:
         return self._segments[0]
-
-    @property
-    def active(self) -> LogSegment:
-        """The last one, which is appended to."""
-        return self._segments[-1]
 
     @property
     def before_active(self) -> LogSegment:

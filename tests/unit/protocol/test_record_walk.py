@@ -9,30 +9,35 @@ from hypothesis import strategies as st
 
 from barnabas.base.errors import DecodeError
 from barnabas.protocol import record_walk
-from barnabas.protocol.record_walk import (
-    RecordsSummary,
-    summarize_records,
-)
+from barnabas.protocol.record_walk import RecordsSummary, summarize_records
 from barnabas.protocol.records import decode_records, encode_record
 
 LAST_INDEX_OF_WIDTH = (63, 64, 65, 8191, 8192, 8200, 16400)
 
 
-def expected_summary(section: bytes, count: int) -> RecordsSummary:
+def sums(section: bytes | memoryview, count: int) -> tuple[int, int, int, int]:
+    """What the walk says, as values that compare."""
+    summary = summarize_records(section, count)
+    return (
+        summary.timestamp_delta_max,
+        summary.timestamp_delta_min,
+        summary.keyless_index,
+        summary.misplaced_index,
+    )
+
+
+def expected_sums(section: bytes, count: int) -> tuple[int, int, int, int]:
     records = decode_records(section, records_count=count, base_offset=0, base_timestamp=0)
     deltas = [record.timestamp for record in records]
     keyless = [i for i, record in enumerate(records) if record.key is None]
     misplaced = [i for i, record in enumerate(records) if record.offset != i]
-    top = max(deltas)
-    return RecordsSummary(
-        top, deltas.index(top), min(deltas), keyless[0] if keyless else -1, misplaced[0] if misplaced else -1
-    )
+    return max(deltas), min(deltas), keyless[0] if keyless else -1, misplaced[0] if misplaced else -1
 
 
 def check(section: bytes, count: int) -> None:
-    expected = expected_summary(section, count)
-    assert summarize_records(section, count) == expected
-    assert summarize_records(memoryview(b"_" + section)[1:], count) == expected
+    expected = expected_sums(section, count)
+    assert sums(section, count) == expected
+    assert sums(memoryview(b"_" + section)[1:], count) == expected
 
 
 ROW = st.tuples(
@@ -94,7 +99,7 @@ def test_large_records_are_walked_without_a_copy() -> None:
     section = b"".join(encode_record(i, i, b"k", bytes(1 << 20)) for i in range(4))
     tracemalloc.start()
     try:
-        assert summarize_records(memoryview(section), 4) == RecordsSummary(3, 3, 0, -1, -1)
+        assert sums(memoryview(section), 4) == (3, 0, -1, -1)
         assert tracemalloc.get_traced_memory()[1] < 64 * 1024
     finally:
         tracemalloc.stop()
@@ -114,17 +119,26 @@ def test_p2_a_lone_record_and_whatever_it_is_damaged_to(
         for value in {0, 1, 2, 3, 0x7E, 0x7F, 0x80, 0x81, 0xFF, section[place] ^ 1, section[place] ^ 0x80}:
             mutated = section[:place] + bytes((value,)) + section[place + 1 :]
             try:
-                expected = expected_summary(mutated, 1)
+                expected = expected_sums(mutated, 1)
             except DecodeError:
                 with pytest.raises(DecodeError):
                     summarize_records(mutated, 1)
             else:
-                assert summarize_records(mutated, 1) == expected
+                assert sums(mutated, 1) == expected
+
+
+@pytest.mark.parametrize("key", [None, b"", b"k", b"k" * 62, b"k" * 63])
+def test_a_plain_lone_record_of_any_size_is_not_walked(key: bytes | None) -> None:
+    for value_bytes in (*range(140), *range(8050, 8192)):
+        section = encode_record(0, 0, key, bytes(value_bytes))
+        check(section, 1)
+        is_small = len(section) <= 2 + 8191
+        assert (record_walk._summarize_lone(section, len(section)) is not None) == is_small, value_bytes
 
 
 def walked_as_large(section: bytes, count: int) -> bool:
     try:
-        return record_walk._walk_large(section, len(section), count, record_walk._Walk()) == len(section)
+        return record_walk._walk_large(section, len(section), count, RecordsSummary()) == len(section)
     except DecodeError:
         return False
 
@@ -146,20 +160,20 @@ def test_mutations_are_accepted_by_both_or_refused_by_both(data: st.DataObject) 
     cut = data.draw(st.sampled_from([0, 0, 0, 1, 3]))
     mutated = bytes(section[: len(section) - cut])
     try:
-        expected = expected_summary(mutated, count)
+        expected = expected_sums(mutated, count)
     except DecodeError:
         with pytest.raises(DecodeError):
             summarize_records(mutated, count)
         assert not walked_as_large(mutated, count)
         return
-    assert summarize_records(mutated, count) == expected
+    assert sums(mutated, count) == expected
     assert walked_as_large(mutated, count)
 
 
 @given(st.binary(max_size=300), st.integers(-1, 40))
 def test_random_bytes_raise_decode_error_or_sum_up(data: bytes, count: int) -> None:
     try:
-        summary = summarize_records(data, count)
+        summary = sums(data, count)
     except DecodeError:
         return
-    assert summary == expected_summary(data, count)
+    assert summary == expected_sums(data, count)
