@@ -435,6 +435,7 @@ def test_log_dirs_of_the_command_line(start: Callable[..., RunningBroker], tmp_p
 
     moved = run("move", f"{TOPIC}-{number}", "--to", str(tmp_path / "b"))
     assert moved.exit_code == 0, moved.output
+    assert moved.output == f"{TOPIC}-{number} lies in {tmp_path / 'b'}\n"
     assert partitions_in(peer, "b") == sorted({number, *partitions_in(peer, "b")})
     found = json.loads(run("describe", "--output", "json").output)
     assert {Path(one["path"]).name: (one["error"], len(one["partitions"])) for one in found} == {

@@ -6,7 +6,9 @@ import ssl
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from barnabas.cli.root import root
 from barnabas.protocol import messages
 from barnabas.server.broker import Broker, StartError
 from barnabas.server.settings import SettingsError, load_settings
@@ -70,6 +72,15 @@ def test_certificates_change_while_the_broker_runs(tmp_path: Path) -> None:
     # What was set is kept over a restart.
     with Running(tmp_path / "data", *overrides(old, "listener.name.ssl.")) as running:
         assert shown(running, newest) == "newest"
+
+
+def test_commands_that_cannot_speak_tls_say_so(tmp_path: Path) -> None:
+    with Running(tmp_path / "data", *overrides(Certificates(tmp_path))) as running:
+        port = next(address.port for address in running.broker.addresses if address.name == "SSL")
+        line = ["topics", "list", "-b", f"127.0.0.1:{port}", "--timeout", "0.5"]
+        told = CliRunner().invoke(root, line)
+    assert told.exit_code == 1
+    assert "these commands speak plaintext only" in told.output
 
 
 def test_a_listener_has_its_own_settings_before_the_shared_ones(tmp_path: Path) -> None:

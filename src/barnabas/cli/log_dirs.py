@@ -175,6 +175,8 @@ def move(
             if not left:
                 break
             time.sleep(POLL_S)
+    for name in names:
+        click.echo(f"{name} lies in {path}" if wait else f"{name} is asked to move to {path}")
 
 
 def _not_yet_there(found: list[LogDirInfo], path: str, wanted: set[tuple[str, int]]) -> set[tuple[str, int]]:

@@ -27,6 +27,8 @@ API_VERSIONS = 18
 _PRODUCE = 0
 _SOFTWARE_NAME = "barnabas"
 
+_OTHER_PROTOCOL = "a TLS listener (these commands speak plaintext only), or another service?"
+
 
 class Conversation:
     """Request frames out, response frames in; no socket."""
@@ -149,6 +151,7 @@ class Connection:
         self.address = address_text(host, port)
         self._request_timeout_s = request_timeout_s
         self._conversation = Conversation(client_id, software_version)
+        self._is_negotiated = False
         try:
             self._socket = socket.create_connection((host, port), timeout=connect_timeout_s)
         except OSError as error:
@@ -168,6 +171,7 @@ class Connection:
             self._send(self._conversation.handshake_frame(lower))
             if self._conversation.handshake_answered(self.receive()) is not None:
                 raise NotKafkaError(f"{self.address} refuses every version of ApiVersions")
+        self._is_negotiated = True
 
     def fileno(self) -> int:
         """For select."""
@@ -195,9 +199,7 @@ class Connection:
         self._socket.settimeout(self._request_timeout_s + extra_wait_s)
         length = int.from_bytes(self._receive_exactly(4), "big", signed=True)
         if not 4 <= length <= RESPONSE_BYTES_MAX:
-            raise NotKafkaError(
-                f"{self.address} does not answer like a Kafka broker (TLS, or another service?)"
-            )
+            raise NotKafkaError(f"{self.address} does not answer like a Kafka broker: {_OTHER_PROTOCOL}")
         return self._conversation.response(self._receive_exactly(length))
 
     def request(self, api_key: int, request: Any, extra_wait_s: float = 0.0) -> Any:
@@ -227,6 +229,7 @@ class Connection:
             except OSError as error:
                 raise ConnectionLostError(f"{self.address}: {error.strerror or error}") from error
             if count == 0:
-                raise ConnectionLostError(f"{self.address} closed the connection")
+                why = "" if self._is_negotiated else f" before it had answered: {_OTHER_PROTOCOL}"
+                raise ConnectionLostError(f"{self.address} closed the connection{why}")
             got += count
         return buffer
