@@ -4,6 +4,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import pytest
+
 from barnabas.base.errors import ApiError, ErrorCode
 from barnabas.base.uuids import NULL_UUID
 from barnabas.metadata.image import MetadataDelta, MetadataImage
@@ -24,6 +26,7 @@ from barnabas.replica.produce import AppendOutcome, AppendPartition
 from barnabas.sim.clock import ManualClock
 from barnabas.sim.disk import MemoryDisk
 from barnabas.storage.deletions import PendingDeletions
+from barnabas.storage.loading import recovery
 from barnabas.storage.loading.recovery import OpeningLog, open_log
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
@@ -36,6 +39,19 @@ LOCAL_ID = 1
 TOPIC = "events"
 TOPIC_ID = bytes(range(16))
 CLIENT = ClientMetadata(client_id="test")
+
+
+def open_log_class(monkeypatch: pytest.MonkeyPatch) -> type[Log]:
+    """Give brokers made from here on logs of a class whose methods a test can replace.
+
+    `Log` itself is a struct when compiled, and nothing of that can be.
+    """
+
+    class OpenLog(Log):
+        pass
+
+    monkeypatch.setattr(recovery, "Log", OpenLog)
+    return OpenLog
 
 
 def batch(count: int = 1, value_bytes: int = 10, **options: Any) -> bytes:

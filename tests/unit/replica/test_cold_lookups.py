@@ -15,6 +15,7 @@ from barnabas.replica.fetch_reader import FetchReader
 from barnabas.sim.clock import ManualClock
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.segment_cache import SegmentCache
+from tests.compiled_build import patches_a_struct
 from tests.unit.replica.broker_setup import BATCH_BYTES, TOPIC, TOPIC_ID, Broker, ask
 
 BATCHES = 200
@@ -102,6 +103,7 @@ def test_f44_a_consumer_at_the_end_asks_nobody() -> None:
     answer.release()
 
 
+@patches_a_struct
 def test_f44_each_kind_of_cold_page_costs_one_try(monkeypatch: pytest.MonkeyPatch) -> None:
     broker = ColdBroker()
     tries: list[int] = []
@@ -207,6 +209,7 @@ def test_f44_a_stop_answers_what_is_set_aside() -> None:
     answers[0].release()
 
 
+@patches_a_struct
 def test_f44_a_fault_while_trying_again_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     broker = ColdBroker()
     answers = broker.fetch(ask(60))

@@ -12,7 +12,7 @@ from barnabas.storage.log_config import LogConfig
 from barnabas.storage.producer_state.states import AppendOrigin
 from tests.storage_setup import marker
 
-from .broker_setup import BATCH_BYTES, CLIENT, LOCAL_ID, TOPIC_ID, Broker, ask, batch
+from .broker_setup import BATCH_BYTES, CLIENT, LOCAL_ID, TOPIC_ID, Broker, ask, batch, open_log_class
 
 
 def the_one(outcomes: list[FetchOutcome]) -> FetchOutcome:
@@ -72,14 +72,14 @@ def test_f26_bytes_are_counted_across_partitions_and_capped_for_each() -> None:
 
 
 def test_f26_deciding_reads_no_byte_of_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    log_class = open_log_class(monkeypatch)
     broker = Broker()
     broker.fetch(ask(0), min_bytes=1 << 20)
-    log = broker.partition().log
 
     def no_read(*args: Any, **options: Any) -> None:
         pytest.fail("a parked fetch read the log to decide")
 
-    monkeypatch.setattr(type(log), "read", no_read)
+    monkeypatch.setattr(log_class, "read", no_read)
     broker.append()
     assert broker.parked == 1
 
@@ -362,13 +362,14 @@ def test_shutdown_answers_what_is_parked_and_what_comes_later() -> None:
 def test_a_fault_of_ours_while_answering_a_parked_fetch_still_answers_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    log_class = open_log_class(monkeypatch)
     broker = Broker()
     outcomes = broker.fetch(ask(0))
 
     def broken(*args: Any, **options: Any) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(type(broker.partition().log), "read", broken)
+    monkeypatch.setattr(log_class, "read", broken)
     with pytest.raises(RuntimeError, match="broken"):
         broker.append()
     assert the_one(outcomes).results[0].error_code == ErrorCode.UNKNOWN_SERVER_ERROR

@@ -15,7 +15,7 @@ from barnabas.replica.fetch import (
 )
 from barnabas.storage.log_config import LogConfig
 
-from .broker_setup import BATCH_BYTES, TOPIC_ID, Broker, ask, batch, fetch_params
+from .broker_setup import BATCH_BYTES, TOPIC_ID, Broker, ask, batch, fetch_params, open_log_class
 
 OTHER_ID = bytes(15) + b"\xee"
 
@@ -185,20 +185,20 @@ def test_f12_old_consumers_must_hit_the_leader_and_newer_ones_may_read_a_followe
 
 
 def test_f13_the_offsets_told_are_those_of_before_the_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    log_class = open_log_class(monkeypatch)
     broker = Broker()
     for _ in range(3):
         broker.append()
     partition = broker.partition()
     partition.delete_records(1)
-    log = partition.log
-    read = type(log).read
+    read = log_class.read
 
     def read_while_others_append(self: object, *args: object, **options: object) -> object:
         monkeypatch.undo()
         broker.append(settle=False)
         return read(self, *args, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(type(log), "read", read_while_others_append)
+    monkeypatch.setattr(log_class, "read", read_while_others_append)
     result = read_now(broker, ask(1))
     assert broker.partition().high_watermark == 4
     assert (result.high_watermark, result.last_stable_offset, result.log_start_offset) == (3, 3, 1)
@@ -225,6 +225,7 @@ def test_f14_out_of_range_is_answered_at_once_with_offsets_of_minus_one() -> Non
 def test_f14_at_the_bound_and_between_bound_and_log_end_is_empty_without_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    log_class = open_log_class(monkeypatch)
     broker = Broker(0)
     broker.create("events", TOPIC_ID, 1, replicas=[1, 2])
     for _ in range(3):
@@ -233,7 +234,7 @@ def test_f14_at_the_bound_and_between_bound_and_log_end_is_empty_without_an_erro
     def no_read(*args: object, **options: object) -> None:
         pytest.fail("read at or beyond the bound")
 
-    monkeypatch.setattr(type(broker.partition().log), "read", no_read)
+    monkeypatch.setattr(log_class, "read", no_read)
     for offset in (0, 1, 3):
         result = read_now(broker, ask(offset))
         assert (result.error_code, size(result), result.high_watermark) == (ErrorCode.NONE, 0, 0)
@@ -349,6 +350,7 @@ def test_f22_an_answer_that_nobody_sends_gives_its_slices_back() -> None:
 
 
 def test_f22_slices_read_before_a_fault_are_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    log_class = open_log_class(monkeypatch)
     broker = Broker(2)
     broker.append(0)
     broker.append(1)
@@ -357,9 +359,8 @@ def test_f22_slices_read_before_a_fault_are_given_back(monkeypatch: pytest.Monke
     def broken(*args: object) -> None:
         raise RuntimeError("broken")
 
-    partition = broker.partition(1)
     monkeypatch.setattr(
-        type(partition.log),
+        log_class,
         "log_end_offset_metadata",
         property(lambda log: log._end if log.partition == 0 else broken()),
     )
