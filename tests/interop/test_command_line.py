@@ -30,7 +30,8 @@ def test_topics_from_creation_to_deletion(run: Run, topic: str) -> None:
     assert [partition["end_offset"] for partition in described["partitions"]] == [0, 0, 0]
     run("topics", "delete", topic)
     assert run("topics", "describe", topic, code=1).stderr.decode() == (
-        f"barnabas: topic {topic}: UNKNOWN_TOPIC_OR_PARTITION\n"
+        f"barnabas: topic {topic}: UNKNOWN_TOPIC_OR_PARTITION "
+        "(there is no such topic or partition; see `barnabas topics list`)\n"
     )
     run("topics", "delete", topic, "--if-exists")
 
@@ -186,7 +187,7 @@ def test_acks(run: Run, topic: str, acks: str) -> None:
 
 def test_a_bad_line_is_named_and_what_came_before_is_kept(run: Run, topic: str) -> None:
     failed = run("produce", topic, "-k", "=", "-p", "0", stdin=b"a=1\nb=2\nno key\n", code=1)
-    assert b"barnabas: record 3: no key separator" in failed.stderr
+    assert b"barnabas: record 3: no key separator '='" in failed.stderr
     assert run("consume", topic, "--from-beginning", "--exit-at-end").stdout == b"1\n2\n"
 
 

@@ -201,7 +201,7 @@ def record_from_json(line: bytes) -> InputRecord:
         InputError: not such a line.
     """
     try:
-        document = json.loads(line)
+        document = _json_of(line)
         if not isinstance(document, dict) or "value" not in document:
             raise InputError('a JSON line is an object with at least a "value"')
         return InputRecord(
@@ -213,6 +213,15 @@ def record_from_json(line: bytes) -> InputRecord:
         )
     except ValueError as error:
         raise InputError(str(error)) from None
+
+
+def _json_of(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:  # its own text tells of lines, of which there is one here
+        raise InputError(f"no JSON at character {error.pos + 1}: {error.msg}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"no UTF-8 at byte {error.start + 1}") from None
 
 
 def _integer(document: dict[str, Any], name: str) -> int | None:
@@ -233,6 +242,11 @@ def _headers_from_json(headers: Any) -> Headers:
             raise InputError("a header needs a name")
         found.append((name.decode("utf-8", "surrogateescape"), bytes_from_json(pair[1])))
     return tuple(found)
+
+
+def _shown(separator: bytes) -> str:
+    """Return it as it can be written on the command line."""
+    return repr(separator)[1:]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,12 +275,12 @@ class LineFormat:
         if self.headers_separator is not None:
             text, found, rest = rest.partition(self.headers_separator)
             if not found:
-                raise InputError(f"no headers separator {self.headers_separator!r}")
+                raise InputError(f"no headers separator {_shown(self.headers_separator)}")
             headers = self._headers(text)
         if self.key_separator is not None:
             key, found, rest = rest.partition(self.key_separator)
             if not found:
-                raise InputError(f"no key separator {self.key_separator!r}")
+                raise InputError(f"no key separator {_shown(self.key_separator)}")
         return InputRecord(key=self._or_null(key), value=self._or_null(rest), headers=headers)
 
     def _or_null(self, content: bytes | None) -> bytes | None:

@@ -116,3 +116,21 @@ def test_lines_without_their_separators_are_refused(line: bytes) -> None:
 
 def test_escapes() -> None:
     assert unescape_bytes(r"a\t\n\0\\\xff") == b"a\t\n\0\\\xff"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (b'{"value": }', "no JSON at character 11: Expecting value"),
+        (b'{"value": "\xff"}', "no UTF-8 at byte 12"),
+    ],
+)
+def test_what_is_no_json_is_told_by_its_place_in_the_line(line: bytes, words: str) -> None:
+    with pytest.raises(InputError) as raised:
+        record_from_json(line)
+    assert str(raised.value) == words
+
+
+def test_a_separator_is_told_as_it_was_given() -> None:
+    with pytest.raises(InputError, match=r"^no key separator ','$"):
+        LineFormat(key_separator=b",").parse(b"a;b")
