@@ -61,7 +61,8 @@ _FIRST_WITH_LEADERS = 16
 
 def handle(context: RequestContext, request: messages.FetchRequest) -> messages.FetchResponse | None:
     """Start the read, which answers when it is done; answer at once what needs no reading."""
-    params = fetch_params(context, request)
+    replicas = context.services.replicas
+    params = fetch_params(context, request, selects_replicas=replicas.selects_replicas)
     with_ids = context.api_version >= FIRST_WITH_TOPIC_IDS
     sessions = context.services.fetch_sessions
     fetch: _SessionlessFetch
@@ -97,7 +98,7 @@ def handle(context: RequestContext, request: messages.FetchRequest) -> messages.
     respond: Callable[[FetchOutcome], None] = fetch.respond
     if context.log_entry is not None:
         respond = context.log_entry.telling(respond)
-    context.services.replicas.fetch(params, fetch.readable, respond, context.connection)
+    replicas.fetch(params, fetch.readable, respond, context.connection)
     return None
 
 
@@ -121,17 +122,27 @@ def closes_session(request: messages.FetchRequest) -> bool:
     return request.session_id != INVALID_SESSION_ID and request.session_epoch == FINAL_EPOCH
 
 
-def fetch_params(context: RequestContext, request: messages.FetchRequest) -> FetchParams:
+def fetch_params(
+    context: RequestContext, request: messages.FetchRequest, *, selects_replicas: bool
+) -> FetchParams:
+    """Return what a request asks of all its partitions.
+
+    Args:
+        selects_replicas: consumers may be sent to another replica, so it counts who asks (KIP-392).
+    """
     version = context.api_version
     replica_id, replica_epoch = request.replica_id, -1
     if version >= _FIRST_WITH_REPLICA_STATE:
         replica_id = request.replica_state.replica_id
         replica_epoch = request.replica_state.replica_epoch
-    settings = context.services.settings
-    max_bytes, min_bytes = bounded_limits(request.max_bytes, request.min_bytes, settings.fetch_max_bytes)
-    client = None
-    if version >= _FIRST_WITH_RACK:
-        client = _client_metadata(context, request) if settings.selects_replicas else UNTOLD_CLIENT
+    fetch_max_bytes = context.services.settings.fetch_max_bytes
+    max_bytes, min_bytes = bounded_limits(request.max_bytes, request.min_bytes, fetch_max_bytes)
+    if version < _FIRST_WITH_RACK:
+        client = None
+    elif selects_replicas:
+        client = _client_metadata(context, request)
+    else:
+        client = UNTOLD_CLIENT
     return FetchParams(
         request.max_wait_ms,
         min_bytes,

@@ -222,7 +222,7 @@ class _Explaining:
     def run(self) -> None:
         request, version = self.request, self.question.version
         context = cast("RequestContext", _AskedContext(self.broker, version))
-        params = fetch_params(context, request)
+        params = fetch_params(context, request, selects_replicas=self.broker.reader.selects_replicas)
         self._tell_reader(params)
         session = self._session()
         if session is None and self.answer:

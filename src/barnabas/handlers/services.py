@@ -35,8 +35,6 @@ class HandlerSettings:
     """Whether group.coordinator.rebalance.protocols names the consumer protocol."""
     transaction_partition_verification_enable: bool = True
     transaction_max_timeout_ms: int = 900_000
-    selects_replicas: bool = False
-    """Whether consumers may be sent to another replica (KIP-392), so that a fetch must say who asks."""
 
 
 @dataclass(slots=True, kw_only=True)

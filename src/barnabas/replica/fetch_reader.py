@@ -78,6 +78,11 @@ class FetchReader:
         self._cold_tries_max = cold_tries_max
         self._verifier = verifier
 
+    @property
+    def selects_replicas(self) -> bool:
+        """Whether a consumer may be sent to another replica, so that a fetch must say who asks (KIP-392)."""
+        return self._select_replica is not None
+
     def read(
         self, params: FetchParams, requests: Sequence[FetchPartition], *, is_first: bool
     ) -> tuple[list[FetchPartitionResult], int, FetchReason | None]:

@@ -86,6 +86,7 @@ class ReplicaManager:
         verifier: the same.
         partitions: those this broker hosts.
         reader: what fetches read by.
+        selects_replicas: the same as the reader's.
         append: see `Appends.append`.
         list_offsets: see `OffsetsByTime.list_offsets`.
     """
@@ -130,6 +131,7 @@ class ReplicaManager:
             cold_tries_max=self._cold_lookups.tries_max,
             verifier=verifier,
         )
+        self.selects_replicas = self.reader.selects_replicas
         self.list_offsets = OffsetsByTime(self.partitions, self._cold_lookups).list_offsets
         self._fetches = Purgatory("Fetch", wheel, call_soon, tries_max=tries_max_per_turn)
         self._produces = Purgatory("Produce", wheel, call_soon, tries_max=tries_max_per_turn)

@@ -1,5 +1,6 @@
 """A broker's services with doubles where the network and the log would be."""
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,8 +33,9 @@ class FakeConnection:
         self.completed_without_response = 0
         self.closed: str | None = None
 
-    def respond(self, parts: list[Any]) -> None:
+    def respond(self, parts: list[Any], when_sent: Callable[[], None]) -> None:
         self.sent.append(parts)
+        when_sent()
 
     def complete_without_response(self) -> None:
         self.completed_without_response += 1
@@ -51,6 +53,7 @@ class FakeReplicas:
         self.append_outcome: Any = None
         self.list_offsets_results: list[Any] = []
         self.compression = "producer"
+        self.selects_replicas = False
 
     def fetch(self, params: Any, partitions: Any, respond: Any, owner: Any) -> None:
         self.calls.append(("fetch", (params, list(partitions), owner)))

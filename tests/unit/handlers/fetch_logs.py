@@ -53,6 +53,8 @@ class FakeLogs:
         asked: of each fetch, the (topic, partition) in the order they were to be read.
     """
 
+    selects_replicas = False
+
     def __init__(self) -> None:
         self.logs: dict[tuple[str, int], Log] = {}
         self.ids: dict[str, bytes] = {}

@@ -5,7 +5,6 @@ import pytest
 from barnabas.base.errors import ErrorCode
 from barnabas.handlers import api_01_fetch
 from barnabas.handlers.request import RequestContext
-from barnabas.handlers.services import HandlerSettings
 from barnabas.protocol import fetch_codec, messages
 from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.replica.fetch import FetchIsolation, FetchOutcome, FetchPartitionResult, FetchReason
@@ -175,8 +174,8 @@ def test_f12_only_from_version_11_a_follower_may_serve(peer, replicas, version, 
     assert (replicas.calls[-1][1][0].client_metadata is not None) == has_client
 
 
-def test_f12_who_asks_is_told_where_replicas_are_selected(peer, replicas, services):
-    services.settings = HandlerSettings(selects_replicas=True)
+def test_f12_who_asks_is_told_where_replicas_are_selected(peer, replicas):
+    replicas.selects_replicas = True
     replicas.fetch_outcome = _outcome(_result())
     peer.send(_fetch(_topic("events", 0), version=12, rack_id="far"), 12)
     client = replicas.calls[-1][1][0].client_metadata

@@ -141,6 +141,8 @@ def test_many_scrapes_keep_few_snapshots():
 class Waiting:
     """Replicas that answer a fetch when the test says so."""
 
+    selects_replicas = False
+
     def __init__(self):
         self.respond = None
 
