@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from barnabas.base.disk import Buffer
 from barnabas.base.errors import ApiError, ErrorCode
-from barnabas.base.region import FileSlice
 from barnabas.base.uuids import NULL_UUID
 from barnabas.handlers.brokers import NamedLeaders
 from barnabas.handlers.request import RequestContext
@@ -92,7 +92,7 @@ class _PendingProduce:
         """Positions in `known` of those with records of a transaction."""
         self.refused: Mapping[int, AppendPartitionResult] = _NOTHING_REFUSED
         """Position in `known` -> why nothing may be appended there."""
-        image = context.services.image
+        image, known = context.services.image, self.known
         with_ids = context.api_version >= _FIRST_WITH_TOPIC_IDS
         for position, asked in enumerate(request.topic_data):
             if with_ids:
@@ -107,15 +107,14 @@ class _PendingProduce:
                     self.unknown[position] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                     continue
             for partition in asked.partition_data:
-                records = partition.records
-                assert not isinstance(records, FileSlice), "a request's records lie in its frame"
+                records: Buffer | None = partition.records  # type: ignore[assignment] # no FileSlice: of a frame
                 if (
                     records is not None
                     and len(records) >= HEADER_BYTES
                     and records[ATTRIBUTES_POSITION + 1] & TRANSACTIONAL_BIT
                 ):
-                    self.transactional.append(len(self.known))
-                self.known.append(AppendPartition(name, topic_id, partition.index, records))
+                    self.transactional.append(len(known))
+                known.append(AppendPartition(name, topic_id, partition.index, records))
 
     def append(self, refused: Mapping[int, AppendPartitionResult] | None = None) -> None:
         """Append to all partitions but those that are refused."""
@@ -134,45 +133,40 @@ class _PendingProduce:
 
     def respond(self, outcome: AppendOutcome) -> None:
         """Answer, or with acks=0 only tell of errors by hanging up (P1)."""
-        context = self.context
+        context, results = self.context, outcome.results
         if self.refused:
-            appended = iter(outcome.results)
-            outcome.results = [
+            appended = iter(results)
+            outcome.results = results = [
                 self.refused[position] if position in self.refused else next(appended)
                 for position in range(len(self.known))
             ]
-        if self.acks != 0:
-            results = outcome.results
-            if (
-                len(results) == 1
-                and not self.unknown
-                and context.api_version in PLAIN_RESPONSE_VERSIONS
-                and context.log_entry is None
-                and results[0].error_code is _NONE
-            ):
-                self._respond_plain(results[0])
+        if self.acks == 0:
+            if outcome.has_error or self.unknown:
+                context.connection.close(f"produce with acks=0 failed: {self._first_error(outcome)}")
             else:
-                context.respond(self._response(outcome))
-        elif outcome.has_error or self.unknown:
-            context.connection.close(f"produce with acks=0 failed: {self._first_error(outcome)}")
+                context.respond_nothing()
+        elif (
+            len(results) == 1
+            and (result := results[0]).error_code is _NONE
+            and not self.unknown
+            and context.log_entry is None
+            and context.api_version in PLAIN_RESPONSE_VERSIONS
+        ):
+            asked = self.known[0]
+            answer = plain_response(
+                context.api_version,
+                context.served.pack_header(context.correlation_id),
+                asked.topic,
+                asked.topic_id,
+                asked.partition,
+                0,
+                result.base_offset,
+                result.log_append_time_ms,
+                result.log_start_offset,
+            )
+            context.respond_parts([answer])
         else:
-            context.respond_nothing()
-
-    def _respond_plain(self, result: AppendPartitionResult) -> None:
-        """Answer for one partition that went well, without making the response's objects."""
-        context, asked = self.context, self.known[0]
-        answer = plain_response(
-            context.api_version,
-            context.served.pack_header(context.correlation_id),
-            asked.topic,
-            asked.topic_id,
-            asked.partition,
-            0,
-            result.base_offset,
-            result.log_append_time_ms,
-            result.log_start_offset,
-        )
-        context.respond_parts([answer])
+            context.respond(self._response(outcome))
 
     def _first_error(self, outcome: AppendOutcome) -> str:
         for partition, result in zip(self.known, outcome.results, strict=True):

@@ -25,12 +25,13 @@ _TAGS = b"\0\0\0"
 
 _NO_UUID = bytes(16)
 
-# transactional id (null), acks, timeout, topics, topic id, partitions, partition
-_REQUEST_BY_ID = struct.Struct(">BhiB16sBi")
+# transactional id (null), acks, timeout, topics, topic id, partitions, partition, length of the records. A
+# batch has 61 bytes, so that its length often takes two; a third, or a second too many, is seen by the first.
+_REQUEST_BY_ID = struct.Struct(">BhiB16sBiBB")
 # transactional id (null), acks, timeout, topics, name length
 _REQUEST_HEAD_BY_NAME = struct.Struct(">BhiBB")
-# partitions, partition
-_REQUEST_TAIL_BY_NAME = struct.Struct(">Bi")
+# partitions, partition, length of the records
+_REQUEST_TAIL_BY_NAME = struct.Struct(">BiBB")
 
 # topics, topic id
 _RESPONSE_HEAD_BY_ID = struct.Struct(">B16s")
@@ -55,51 +56,50 @@ def request_decoder(version: int, names: Mapping[str, Any], generated: Codec) ->
     partition_class = names["ProduceRequestPartitionProduceData"]
 
     def decode(b: memoryview, p: int, g: int) -> tuple[Any, int]:
-        partition: messages.ProduceRequestPartitionProduceData = new(partition_class)
-        topic: messages.ProduceRequestTopicProduceData = new(topic_class)
-        request: messages.ProduceRequest = new(request_class)
         try:
             if by_id:
-                transactional, request.acks, request.timeout_ms, topics, topic.topic_id, partitions, index = (
+                transactional, acks, timeout_ms, topics, topic_id, partitions, index, low, high = (
                     _REQUEST_BY_ID.unpack_from(b, p)
                 )
-                topic.name = ""
-                end = p + _REQUEST_BY_ID.size
+                name = ""
+                records = p + _REQUEST_BY_ID.size
             else:
-                transactional, request.acks, request.timeout_ms, topics, length = (
-                    _REQUEST_HEAD_BY_NAME.unpack_from(b, p)
-                )
+                transactional, acks, timeout_ms, topics, length = _REQUEST_HEAD_BY_NAME.unpack_from(b, p)
                 if not 0 < length < 128:
                     return generated(b, p, g)  # type: ignore[no-any-return]
-                name = p + _REQUEST_HEAD_BY_NAME.size
-                end = name + length - 1
-                topic.name = str(b[name:end], "utf-8")
-                topic.topic_id = _NO_UUID
-                partitions, index = _REQUEST_TAIL_BY_NAME.unpack_from(b, end)
-                end += _REQUEST_TAIL_BY_NAME.size
+                records = p + _REQUEST_HEAD_BY_NAME.size
+                behind = records + length - 1
+                name = str(b[records:behind], "utf-8")
+                topic_id = _NO_UUID
+                partitions, index, low, high = _REQUEST_TAIL_BY_NAME.unpack_from(b, behind)
+                records = behind + _REQUEST_TAIL_BY_NAME.size
             if transactional or topics != _ONE or partitions != _ONE or g < _OBJECTS:
                 return generated(b, p, g)  # type: ignore[no-any-return]
-            length = b[end] - 1
-            end += 1
-            if length > 126:
-                high = b[end]
-                if high < 0x80:
-                    length += (high - 1) << 7  # the first byte's highest bit is no part of the length
-                    end += 1
-                else:
-                    length, end = read_length(b, end)
-            records = end
-            end += length
-            if length < 0 or b[end : end + 3] != _TAGS:
+            if low < 0x80:
+                records -= 1
+                end = records + low - 1
+            elif high < 0x80:
+                end = records + (low & 0x7F | high << 7) - 1
+            else:
+                length, records = read_length(b, records - 1)
+                end = records + length
+            if end < records or b[end : end + 3] != _TAGS:
                 return generated(b, p, g)  # type: ignore[no-any-return]
         except (struct.error, IndexError, UnicodeDecodeError, Fault):
             return generated(b, p, g)  # type: ignore[no-any-return]
+        partition: messages.ProduceRequestPartitionProduceData = new(partition_class)
         partition.index = index
         partition.records = b[records:end]
         partition.unknown_tags = None
+        topic: messages.ProduceRequestTopicProduceData = new(topic_class)
+        topic.name = name
+        topic.topic_id = topic_id
         topic.partition_data = [partition]
         topic.unknown_tags = None
+        request: messages.ProduceRequest = new(request_class)
         request.transactional_id = None
+        request.acks = acks
+        request.timeout_ms = timeout_ms
         request.topic_data = [topic]
         request.unknown_tags = None
         return request, end + 3

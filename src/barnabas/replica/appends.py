@@ -87,13 +87,37 @@ class Appends:
         results: list[AppendPartitionResult] = []
         waiting: list[Undecided] = []
         appended = is_held = False
+        by_name = self._partitions.by_name
         for request in partitions:
             try:
-                result, partition = self._append_one(request, acks, origin, request_version)
+                partition = by_name.get((request.topic, request.partition))
+                if (
+                    partition is None
+                    or request.topic_id not in (partition.topic_id, NULL_UUID)
+                    or (request.topic in INTERNAL_TOPICS and origin is _CLIENT)
+                ):
+                    raise self._no_such_partition(request, partition)
+                info, high_watermark_moved = partition.append_as_leader(
+                    request.records,
+                    acks=acks,
+                    origin=origin,
+                    request_version=request_version,
+                    now_ms=self._clock.wall_ms(),
+                    verification=request.verification,
+                )
             except ApiError as error:
                 results.append(self._append_error(request, error))
                 continue
+            partition.traffic.appended(info)
+            self._wake(partition, high_watermark_moved)
             appended = True
+            result = AppendPartitionResult(
+                _NONE,
+                info.first_offset,
+                info.last_offset,
+                info.log_append_time_ms,
+                info.log_start_offset,
+            )
             results.append(result)
             if partition.log.durability.held is not None:
                 is_held = True
@@ -153,40 +177,15 @@ class Appends:
         )
         self._produces.try_complete_else_watch(operation, [entry[1] for entry in waiting], owner)
 
-    def _append_one(
-        self, request: AppendPartition, acks: int, origin: AppendOrigin, request_version: int
-    ) -> tuple[AppendPartitionResult, Partition]:
-        partition = self._partitions.by_name.get((request.topic, request.partition))
+    def _no_such_partition(self, request: AppendPartition, partition: Partition | None) -> ApiError:
+        """Return why a request's partition may not be appended to, whoever leads it."""
         if partition is None:
             if not request.topic and request.topic_id != NULL_UUID:
-                raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
-            raise ApiError(self._partitions.missing_error(request.topic, request.partition))
+                return ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
+            return ApiError(self._partitions.missing_error(request.topic, request.partition))
         if request.topic_id not in (partition.topic_id, NULL_UUID):
-            raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
-        if origin is _CLIENT and request.topic in INTERNAL_TOPICS:
-            raise ApiError(
-                ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {request.topic}"
-            )
-        info, moved = partition.append_as_leader(
-            request.records,
-            acks=acks,
-            origin=origin,
-            request_version=request_version,
-            now_ms=self._clock.wall_ms(),
-            verification=request.verification,
-        )
-        partition.traffic.appended(info)
-        self._wake(partition, moved)
-        return (
-            AppendPartitionResult(
-                _NONE,
-                info.first_offset,
-                info.last_offset,
-                info.log_append_time_ms,
-                partition.log.log_start_offset,
-            ),
-            partition,
-        )
+            return ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
+        return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {request.topic}")
 
     def _append_error(self, request: AppendPartition, error: ApiError) -> AppendPartitionResult:
         result = AppendPartitionResult(error.code, error_message=error.message)

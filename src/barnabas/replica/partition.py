@@ -14,6 +14,7 @@ from barnabas.replica.fetch import (
     FetchPartition,
     FetchPartitionResult,
 )
+from barnabas.replica.partition_state import PartitionState
 from barnabas.replica.partition_traffic import PartitionTraffic
 from barnabas.replica.replicated_partition import ReplicatedPartition
 from barnabas.replica.session_partitions import QuietReaders
@@ -28,6 +29,7 @@ LATEST_PRODUCE_VERSION: Final = 13
 
 # Looking a member up in its enum costs as much as a small call.
 _NONE: Final = ErrorCode.NONE
+_ONLINE: Final = PartitionState.ONLINE
 _OUT_OF_RANGE: Final = ErrorCode.OFFSET_OUT_OF_RANGE
 _LOG_END: Final = FetchIsolation.LOG_END
 _TXN_COMMITTED: Final = FetchIsolation.TXN_COMMITTED
@@ -166,9 +168,8 @@ class Partition(ReplicatedPartition):
             ApiError: not the leader, too few in-sync replicas for acks=-1 (P1), what validation says (P2),
                 or what the log says (P4).
         """
-        error = self.access_error(NO_LEADER_EPOCH, only_leader=True)
-        if error is not _NONE:
-            raise ApiError(error)
+        if self.state is not _ONLINE or self.leader_id != self.local_id:
+            raise ApiError(self.access_error(NO_LEADER_EPOCH, only_leader=True))
         if acks == -1 and self.is_under_min_isr:
             raise ApiError(
                 ErrorCode.NOT_ENOUGH_REPLICAS,

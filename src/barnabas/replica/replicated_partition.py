@@ -226,7 +226,7 @@ class ReplicatedPartition:
         if not self._all_in_sync and self.is_under_min_isr:
             return False
         log = self.log
-        reached = log.releasable_end_metadata
+        reached = log.durability.held or log.log_end_offset_metadata
         if self.followers:
             reached = self._least_in_sync(reached)
         current = self._high_watermark

@@ -97,7 +97,9 @@ def stamp_batches(
         first = parts[0]
         if not isinstance(first, memoryview):
             first = memoryview(first)
-        written += (PREFIX.pack(offset, length, leader_epoch), first[_PREFIX_BYTES:], *parts[1:])
+        written += (PREFIX.pack(offset, length, leader_epoch), first[_PREFIX_BYTES:])
+        if len(parts) > 1:
+            written += parts[1:]
         size += batch_bytes
         if max_timestamp > newest:  # noqa: PLR1730 - max() is a call
             newest = max_timestamp

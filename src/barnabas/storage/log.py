@@ -119,12 +119,6 @@ class Log(SegmentedLog):
         return self.durability.recovery_point
 
     @property
-    def releasable_end_metadata(self) -> LogOffsetMetadata:
-        """The log's end, or that of what may be shown and acknowledged while a sync is under way."""
-        held = self.durability.held
-        return self._end if held is None else held
-
-    @property
     def flush_is_due(self) -> bool:
         """Whether as many offsets as `flush.messages` says are not known to be synced."""
         return self._end.message_offset - self.durability.recovery_point >= self.config.flush_messages

@@ -341,7 +341,7 @@ class LogSegment:
             self.bytes_since_index_entry = 0
             self.index_grew = True
         self.bytes_since_index_entry += size
-        if self._recent_floor != _NOTHING_RECENT:
+        if last_offset > self._recent_floor:  # which nothing is while there is no memory
             offsets = self._recent_offsets
             offsets.append(last_offset)
             self._recent_positions.append(position)
