@@ -29,3 +29,27 @@ def test_a_deletion_that_was_cut_short_by_a_kill_is_finished_by_the_next_start()
         broker.settle()
         left = [name for name in life.machine.disk.list_dir(ROOT) if name.startswith("t-")]
         assert left == []
+
+
+def test_what_a_deletion_has_left_whose_record_a_snapshot_replaced_is_set_aside_for_good() -> None:
+    """As Apache Kafka does with logs that its image does not know: renamed, and never deleted by itself."""
+    life = SimulatedLife({"log.segment.delete.delay.ms": "0"})
+    life.machine.metadata_snapshot_bytes = 1
+    with simulated_parts(life.machine):
+        broker = life.start()
+        topic_id = life.create(broker, "t", PARTITIONS)
+        last = PARTITIONS - 1  # the loop has not come to it when the broker is killed
+        life.produce(broker, topic_id, last, batch())
+        request = m.DeleteTopicsRequest(topics=[m.DeleteTopicsRequestDeleteTopicState(name="t")])
+        assert life.ask(broker, request, 6, until_settled=False).responses[0].error_code == 0
+        life.machine.kill()
+        assert f"t-{last}" in life.machine.disk.list_dir(ROOT)
+        for _ in range(2):
+            broker = life.start()
+            life.machine.clock.advance_ms(3_600_000)
+            broker.settle()
+            (left,) = [name for name in life.machine.disk.list_dir(ROOT) if name.startswith("t-")]
+            assert left.startswith(f"t-{last}.")
+            assert left.endswith("-stray")
+            assert life.machine.disk.size(f"{ROOT}/{left}/{0:020}.log") == len(batch())
+            life.machine.kill()
