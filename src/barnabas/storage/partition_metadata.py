@@ -1,7 +1,15 @@
 """`partition.metadata`: which topic id a partition directory belongs to (KIP-516).
 
 It is written and synced before the first append, so that records can never turn up under another topic
-of the same name that was made later.
+of the same name that was made later. That first append waits for the disk twice, on the loop, once in a
+partition's life; Apache Kafka's waits as well unless a thread of its own was there before.
+
+Rejected: holding the acknowledgement back instead (`group_commit.py`), since the kernel may bring records to
+the disk before the id, and a power failure then leaves records that a later topic of that name would take
+over. Writing it on a helper thread as soon as the log is made: ten thousand partitions would pay twenty
+thousand syncs for what most of them never need, and a thread that knows a directory by its path may write
+the id of a topic just deleted into the directory of the one made after it. Writing in place, without the
+rename, saves one sync; but what a power failure leaves of that, an empty file, Apache Kafka refuses.
 """
 
 from barnabas.base.disk import Disk, write_file_durably
