@@ -33,15 +33,64 @@ COMPILED = ROOT / "build" / "compiled"
 """Where `./dev test --compiled` tests what then goes into the wheel."""
 
 HOT_MODULES = (
+    "base/clock",
+    "base/durations",
+    "base/region",
+    "handlers/api_00_produce",
+    "handlers/api_01_fetch",
+    "handlers/dispatch",
+    "handlers/fetch_partitions",
+    "handlers/request",
+    "handlers/request_times",
+    "handlers/served_version",
+    "net/connection",
+    "net/frame_reader",
+    "net/listener_traffic",
+    "net/output",
+    "net/reactor",
+    "net/transport",
+    "protocol/codec_runtime",
+    "protocol/fetch_codec",
+    "protocol/frames",
+    "protocol/produce_codec",
     "protocol/record_walk",
     "protocol/varint",
+    "replica/appends",
+    "replica/delayed_fetch",
+    "replica/fetch",
+    "replica/fetch_reader",
+    "replica/hosted_partitions",
+    "replica/manager",
+    "replica/partition",
+    "replica/partition_traffic",
+    "replica/produce",
+    "replica/replicated_partition",
+    "storage/append_info",
+    "storage/batch_validation",
+    "storage/change_watch",
+    "storage/flush/durability",
+    "storage/incoming_batches",
+    "storage/indexes/offset_index",
+    "storage/indexes/time_index",
+    "storage/leader_epochs",
+    "storage/log",
+    "storage/log_reader",
+    "storage/offset_metadata",
+    "storage/segment",
+    "storage/segment_cache",
+    "storage/segment_factory",
+    "storage/segmented_log",
+    "storage/segments",
+    "timing/purgatory",
+    "timing/timer_wheel",
 )
+"""What a Fetch and a Produce pass; not what only a start, an error or an idle connection does."""
 
-DOUBLED: frozenset[str] = frozenset()
-"""Classes for which tests and benchmarks give others: no parameter or attribute is relied upon to be one."""
+DOUBLED = frozenset({"base.region.FileSlice", "handlers.request.RequestContext", "net.connection.Connection"})
+"""Structs for which tests, and `handlers/explain_fetch.py`, give others: nothing is relied upon to be one."""
 
 PLAIN: frozenset[str] = frozenset()
-"""Classes, functions and methods that stay Python's: what tests patch."""
+"""Classes, functions and methods that stay Python's."""
 
 COMPILER_FLAGS = ("-O2", "-g0", "-fno-semantic-interposition")
 LINKER_FLAGS = ("-s",)

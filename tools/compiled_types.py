@@ -97,6 +97,8 @@ class Declarations:
         self._modules = {module.name: module for module in (_parsed(folder, name) for name in names)}
         # What is handed on as a value, and not called there and then, stays an object.
         self._values = {node for module in self._modules.values() for node in _named_as_values(module.tree)}
+        # What a class extends by way of `super` stays one, too: C would have its subclasses' called as C.
+        self._values |= {name for module in self._modules.values() for name in _extended(module.tree)}
         for module in self._modules.values():
             for node in module.tree.body:
                 if isinstance(node, ast.ClassDef):
@@ -326,7 +328,11 @@ def _parsed_annotation(node: ast.expr | None) -> ast.expr | None:
 
 def _is_not_in_c(node: ast.AST) -> bool:
     # Without arguments `super` looks for a cell that a method which C can call has not.
-    return isinstance(node, _NOT_IN_C) or (isinstance(node, ast.Name) and node.id == "super")
+    return isinstance(node, _NOT_IN_C) or _is_super(node)
+
+
+def _is_super(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == "super"
 
 
 def _named_as_values(tree: ast.Module) -> Iterator[str]:
@@ -338,6 +344,15 @@ def _named_as_values(tree: ast.Module) -> Iterator[str]:
                 yield f".{node.attr}"
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 yield node.id
+
+
+def _extended(tree: ast.Module) -> Iterator[str]:
+    """Names of methods that call `super`, as `.name`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            for method in node.body:
+                if isinstance(method, FUNCTIONS) and any(_is_super(one) for one in ast.walk(method)):
+                    yield f".{method.name}"
 
 
 def _slots_of(node: ast.ClassDef) -> tuple[str, ...] | None:

@@ -38,7 +38,7 @@ class Low:
         return self.count
 
     def text(self) -> str:
-        return super().__repr__()
+        return "low"
 
 def first(lows: list[Low]) -> Low:
     return sorted(lows, key=Low.key)[0]
@@ -57,6 +57,9 @@ class High(Low):
 
     def __init__(self, low: Low, name: str) -> None:
         self.low = low
+
+    def text(self) -> str:
+        return super().text()
 
     def all(
         self,
