@@ -157,7 +157,7 @@ def test_a_first_start_imports_few_modules_of_others(imported: set[str]) -> None
 
 def test_a_start_imports_the_files_of_no_api_but_the_first_asked_for(imported: set[str]) -> None:
     files = {name for name in imported if name.startswith("barnabas.handlers.api_")}
-    assert files <= {"barnabas.handlers.api_18_api_versions", "barnabas.handlers.api_01_fetch"}
+    assert files <= {"barnabas.handlers.api_18_api_versions"}
 
 
 def test_a_start_compiles_no_class_or_codec(imported: set[str]) -> None:

@@ -117,11 +117,6 @@ def error_response(request: messages.FetchRequest, error: ApiError, version: int
     return response
 
 
-def closes_session(request: messages.FetchRequest) -> bool:
-    """Whether this request ends a session, on which a parked fetch of the connection is answered (F33)."""
-    return request.session_id != INVALID_SESSION_ID and request.session_epoch == FINAL_EPOCH
-
-
 def fetch_params(
     context: RequestContext, request: messages.FetchRequest, *, selects_replicas: bool
 ) -> FetchParams:

@@ -11,7 +11,7 @@ from barnabas.base.hints import TYPE_CHECKING
 from barnabas.base.limits import REQUEST_OBJECTS_MAX
 from barnabas.base.logger import Logger
 from barnabas.handlers import api_18_api_versions
-from barnabas.handlers.api_01_fetch import closes_session
+from barnabas.handlers.fetch_session_cache import closes_session
 from barnabas.handlers.request import RequestContext
 from barnabas.handlers.request_log import RequestLogEntry
 from barnabas.handlers.request_times import RequestTimesStatistics

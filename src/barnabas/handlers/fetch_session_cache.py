@@ -20,9 +20,12 @@ from collections.abc import Iterator
 from barnabas.base.dataclass import dataclass
 from barnabas.base.entropy import Entropy
 from barnabas.base.errors import ErrorCode
-from barnabas.base.hints import Final
+from barnabas.base.hints import TYPE_CHECKING, Final
 from barnabas.handlers.fetch_partitions import PartitionKey
-from barnabas.handlers.fetch_session import CachedPartition, FetchSession, next_session_epoch
+from barnabas.handlers.fetch_session import FINAL_EPOCH, CachedPartition, FetchSession, next_session_epoch
+
+if TYPE_CHECKING:
+    from barnabas.protocol import messages
 
 INVALID_SESSION_ID: Final = 0
 """Stands for "no session" in requests and answers."""
@@ -35,6 +38,11 @@ _ID_RANGE: Final = (2**31 - 1) // SESSION_SHARDS
 
 _Rank = tuple[bool, int, int]
 """(privileged, size, id): the lower gives way first."""
+
+
+def closes_session(request: messages.FetchRequest) -> bool:
+    """Whether a request ends a session, on which a parked fetch of the connection is answered (F33)."""
+    return request.session_id != INVALID_SESSION_ID and request.session_epoch == FINAL_EPOCH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

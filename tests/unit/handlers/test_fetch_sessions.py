@@ -6,7 +6,7 @@ import pytest
 
 from barnabas.base.errors import ErrorCode
 from barnabas.handlers import api_01_fetch
-from barnabas.handlers.fetch_session_cache import FetchSessionCache
+from barnabas.handlers.fetch_session_cache import FetchSessionCache, closes_session
 from barnabas.protocol import frames
 from barnabas.protocol.api_keys import ApiKey
 from barnabas.protocol.fetch_codec import PLAIN_RESPONSE_VERSIONS
@@ -235,7 +235,7 @@ def test_f33_only_a_fetch_that_ends_a_session_has_a_parked_one_answered(reader):
         frame = reader.peer.frame(reader.request(session_id, epoch), reader.version)
         header = frames.decode_request_header(frame)
         assert header.api_key == ApiKey.FETCH
-        return api_01_fetch.closes_session(reader.request(session_id, epoch))
+        return closes_session(reader.request(session_id, epoch))
 
     assert request_waiting(5, -1)
     assert not any(request_waiting(*pair) for pair in ((0, -1), (5, 0), (5, 1), (0, 0)))
