@@ -122,13 +122,14 @@ class _PendingProduce:
         if refused:
             self.refused = refused
             partitions = [one for position, one in enumerate(partitions) if position not in refused]
-        self.context.services.replicas.append(
+        context = self.context
+        context.services.replicas.append(
             acks=self.acks,
             timeout_ms=self.request.timeout_ms,
             partitions=partitions,
             respond=self.respond,
-            owner=self.context.connection,
-            request_version=self.context.api_version,
+            owner=context.connection,
+            request_version=context.api_version,
         )
 
     def respond(self, outcome: AppendOutcome) -> None:

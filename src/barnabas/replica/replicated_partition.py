@@ -233,7 +233,8 @@ class ReplicatedPartition:
         if reached.message_offset > current.message_offset:
             log.watch.tell()
             self._high_watermark = reached
-            log.high_watermark_advanced(reached.message_offset)
+            if log.first_unstable_offset is not None:
+                log.high_watermark_advanced(reached.message_offset)
             return True
         # At the same offset the new segment's place still counts, or case F would be seen after a roll.
         if (

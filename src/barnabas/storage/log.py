@@ -121,7 +121,10 @@ class Log(SegmentedLog):
     @property
     def flush_is_due(self) -> bool:
         """Whether as many offsets as `flush.messages` says are not known to be synced."""
-        return self._end.message_offset - self.durability.recovery_point >= self.config.flush_messages
+        return (
+            self.log_end_offset_metadata.message_offset - self.durability.recovery_point
+            >= self.config.flush_messages
+        )
 
     # Appending ---------------------------------------------------------------------------------
 
@@ -147,7 +150,9 @@ class Log(SegmentedLog):
         """
         batch = (header_of(parts) if header is None else header, parts)
         return self._append_checked(
-            stamp_batches((batch,), self._end.message_offset, leader_epoch), origin, verification
+            stamp_batches((batch,), self.log_end_offset_metadata.message_offset, leader_epoch),
+            origin,
+            verification,
         )
 
     def append_batches(
@@ -162,7 +167,9 @@ class Log(SegmentedLog):
             raise ApiError(ErrorCode.INVALID_RECORD, "a client appends one batch at a time")
         with_headers = [(header_of(parts), parts) for parts in batches]
         return self._append_checked(
-            stamp_batches(with_headers, self._end.message_offset, leader_epoch), origin, None
+            stamp_batches(with_headers, self.log_end_offset_metadata.message_offset, leader_epoch),
+            origin,
+            None,
         )
 
     def append_as_follower(self, records: Buffer) -> AppendInfo:
@@ -174,7 +181,7 @@ class Log(SegmentedLog):
             ApiError: CORRUPT_MESSAGE for a wrong CRC or a cut batch, OFFSET_OUT_OF_RANGE when they do not
                 lie behind the log's end in order, KAFKA_STORAGE_ERROR.
         """
-        info = self._write(take_batches(records, self._end.message_offset))
+        info = self._write(take_batches(records, self.log_end_offset_metadata.message_offset))
         if self.durability.held is not None:
             self.flush()
         return info
@@ -203,7 +210,7 @@ class Log(SegmentedLog):
         self.watch.tell()
         heads = incoming.heads
         if not heads:
-            end = self._end.message_offset
+            end = self.log_end_offset_metadata.message_offset
             return AppendInfo(end, end - 1, NO_TIMESTAMP, self.log_start_offset, 0)
         self.is_idle = False
         try:
@@ -226,8 +233,10 @@ class Log(SegmentedLog):
                 if attributes & _MOVES_FIRST_UNSTABLE:
                     self._find_first_unstable()
         next_offset = last_offset + 1
-        end_before = self._end
-        self._end = _new_tuple(LogOffsetMetadata, (next_offset, segment.base_offset, segment.size))
+        end_before = self.log_end_offset_metadata
+        self.log_end_offset_metadata = _new_tuple(
+            LogOffsetMetadata, (next_offset, segment.base_offset, segment.size)
+        )
         self.producers.map_end_offset = next_offset
         if next_offset - self.durability.recovery_point >= self.config.flush_messages:
             self._hold_from(end_before)
@@ -298,7 +307,7 @@ class Log(SegmentedLog):
         self.directory.check()
         if self.is_idle:
             return None  # durable, or so new that the metadata make it again
-        log_end = self._end.message_offset
+        log_end = self.log_end_offset_metadata.message_offset
         end = log_end if up_to_offset is None else min(up_to_offset, log_end)
         try:
             if not self._topic_id_durable:
@@ -314,7 +323,7 @@ class Log(SegmentedLog):
             return None
         work.directory = self.directory
         if end == log_end:
-            work.log_end = self._end
+            work.log_end = self.log_end_offset_metadata
         return work
 
     def finish_flush(self, work: FlushWork, error: OSError | None = None) -> None:
@@ -385,11 +394,11 @@ class Log(SegmentedLog):
         work = self.begin_flush(replacements=replacements)
         assert work is not None
         work.add_file_paths(self.segments.active.index_paths())
-        work.add_file_paths([self.producers.path(self._end.message_offset)])
+        work.add_file_paths([self.producers.path(self.log_end_offset_metadata.message_offset)])
         return work
 
     def _write_idle(self) -> None:
         """Spare idle logs their syncs; an empty one that is lost is made again from the metadata."""
         if not self._topic_id_stored and self.topic_id is not None:
             write_topic_id(self.directory.disk, self.path, self.topic_id, durable=False)
-        self.leader_epochs.persist(self.directory.disk, self._end.message_offset)
+        self.leader_epochs.persist(self.directory.disk, self.log_end_offset_metadata.message_offset)

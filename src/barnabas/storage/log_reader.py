@@ -26,6 +26,7 @@ class LogReader:
         directory: the directory of log.dirs it lies in.
         segments: ordered; the last is the active one.
         log_start_offset: the first offset that may be read.
+        log_end_offset_metadata: the log's end and its place, which is the active segment's end.
         first_unstable_offset: of the first transaction whose marker is missing or not below the high
             watermark, None without one (F5).
         places_from: a place taken before now, in a segment below this base offset, is not to be trusted: a
@@ -34,11 +35,11 @@ class LogReader:
     """
 
     __slots__ = (
-        "_end",
         "_factory",
         "directory",
         "first_unstable_offset",
         "leader_epochs",
+        "log_end_offset_metadata",
         "log_start_offset",
         "partition",
         "places_from",
@@ -72,7 +73,7 @@ class LogReader:
         self.watch = ChangeWatch()
         self._factory = factory
         active = segments.active
-        self._end = LogOffsetMetadata(log_end_offset, active.base_offset, active.size)
+        self.log_end_offset_metadata = LogOffsetMetadata(log_end_offset, active.base_offset, active.size)
         self.first_unstable_offset: LogOffsetMetadata | None = None
         self._find_first_unstable()
 
@@ -92,12 +93,7 @@ class LogReader:
     @property
     def log_end_offset(self) -> int:
         """The offset the next record gets."""
-        return self._end.message_offset
-
-    @property
-    def log_end_offset_metadata(self) -> LogOffsetMetadata:
-        """The same with its place: the end of the active segment."""
-        return self._end
+        return self.log_end_offset_metadata.message_offset
 
     @property
     def size(self) -> int:
@@ -134,7 +130,7 @@ class LogReader:
         directory = self.directory
         if directory.failure is not None:
             directory.check()
-        if not self.log_start_offset <= start_offset <= self._end.message_offset:
+        if not self.log_start_offset <= start_offset <= self.log_end_offset_metadata.message_offset:
             raise self._out_of_range(start_offset)
         segment: LogSegment | None = None
         if start_offset >= bound.message_offset:
@@ -144,7 +140,7 @@ class LogReader:
             try:
                 found = self._find(start_offset, may_wait)
                 if found is None:
-                    data = FetchDataInfo(self._end)
+                    data = FetchDataInfo(self.log_end_offset_metadata)
                 else:
                     segment, position, size = found
                     data = log_read.cut_slice(
@@ -177,7 +173,11 @@ class LogReader:
             assert segment is not None
             try:
                 data.aborted_transactions = log_read.aborted_transactions(
-                    self.segments, segment, data, self._end.message_offset, may_wait=may_wait
+                    self.segments,
+                    segment,
+                    data,
+                    self.log_end_offset_metadata.message_offset,
+                    may_wait=may_wait,
                 )
             except ColdReadError:
                 data.records.release()
@@ -192,15 +192,19 @@ class LogReader:
         Raises:
             ApiError: OFFSET_OUT_OF_RANGE outside of [log start, log end], KAFKA_STORAGE_ERROR.
         """
-        if offset == self._end.message_offset:
-            return self._end
-        if not self.log_start_offset <= offset < self._end.message_offset:
+        if offset == self.log_end_offset_metadata.message_offset:
+            return self.log_end_offset_metadata
+        if not self.log_start_offset <= offset < self.log_end_offset_metadata.message_offset:
             raise self._out_of_range(offset)
         try:
             found = self._find(offset)
         except OSError as error:
             raise self.directory.failed(error, f"reading {self.name}") from error
-        return self._end if found is None else LogOffsetMetadata(offset, found[0].base_offset, found[1])
+        return (
+            self.log_end_offset_metadata
+            if found is None
+            else LogOffsetMetadata(offset, found[0].base_offset, found[1])
+        )
 
     def _out_of_range(self, offset: int) -> ApiError:
         return ApiError(
@@ -245,7 +249,7 @@ class LogReader:
         """Figures for metrics: offsets, bytes, segments, producers."""
         return {
             "log_start_offset": self.log_start_offset,
-            "log_end_offset": self._end.message_offset,
+            "log_end_offset": self.log_end_offset_metadata.message_offset,
             "size_bytes": self.size,
             "segments": len(self.segments),
             "producers": len(self.producers.producers),

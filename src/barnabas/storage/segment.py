@@ -53,6 +53,7 @@ class LogSegment:
 
     Attributes:
         size: bytes of the file that hold batches; whoever opens an existing one sets it.
+        first_timestamp: largest of the first batch, where segment.ms begins; -1: it has none, None: not read.
         index_grew: the indexes may hold more than when somebody looked how full they are, and cleared it.
         indexes_rebuilt: they were made anew of the batches, and are no more to be suspected.
     """
@@ -60,7 +61,6 @@ class LogSegment:
     __slots__ = (
         "_cache",
         "_disk",
-        "_first_timestamp",
         "_leased",
         "_max_timestamp",
         "_max_timestamp_offset",
@@ -74,6 +74,7 @@ class LogSegment:
         "bytes_since_index_entry",
         "created_ms",
         "directory",
+        "first_timestamp",
         "index_grew",
         "index_interval_bytes",
         "indexes_rebuilt",
@@ -104,7 +105,7 @@ class LogSegment:
         self.sealed = False
         self.indexes_rebuilt = False
         self.index_grew = True
-        self._first_timestamp: int | None = None
+        self.first_timestamp: int | None = None
         self.bytes_since_index_entry = 0
         self._leased: LeasedFile | None = None
         self._offset_index: OffsetIndex | None = None
@@ -236,7 +237,7 @@ class LogSegment:
         """Take over indexes that were made of all batches, and write them (not synced)."""
         self._offset_index, self._time_index = offset_index, time_index
         self._max_timestamp, self._max_timestamp_offset = max_timestamp, max_timestamp_offset
-        self._first_timestamp = None
+        self.first_timestamp = None
         self.finish_indexes()
 
     def drop_indexes(self) -> None:
@@ -298,14 +299,13 @@ class LogSegment:
         largest = self.max_timestamp
         return largest if largest >= 0 else self.mtime_ms
 
-    @property
-    def first_timestamp(self) -> int:
-        """Largest timestamp of the first batch, from which segment.ms counts; -1 when there is none."""
-        if self._first_timestamp is None:
+    def read_first_timestamp(self) -> int:
+        """Return `first_timestamp`, after a look into the file if it is not known."""
+        if self.first_timestamp is None:
             header = self.leased.file.read_at(0, HEADER_BYTES) if self.size else b""
             head = batch_scan.parse_head(header, 0, 0) if len(header) == HEADER_BYTES else None
-            self._first_timestamp = head.max_timestamp if head is not None else NO_TIMESTAMP
-        return self._first_timestamp
+            self.first_timestamp = head.max_timestamp if head is not None else NO_TIMESTAMP
+        return self.first_timestamp
 
     # Appending ---------------------------------------------------------------------------------
 
@@ -328,7 +328,7 @@ class LogSegment:
     def note_batch(self, position: int, size: int, last_offset: int, max_timestamp: int) -> None:
         """Account for a batch that was written: largest timestamp, indexes, recent places (F19)."""
         if position == 0:
-            self._first_timestamp = max_timestamp
+            self.first_timestamp = max_timestamp
         known = self._max_timestamp
         if known is None:
             known = self.max_timestamp
@@ -462,7 +462,7 @@ class LogSegment:
         self._max_timestamp, self._max_timestamp_offset = self._scan_max_timestamp()
         self.bytes_since_index_entry = 0
         if position == 0:
-            self._first_timestamp = None
+            self.first_timestamp = None
         self.remember_from(offset)
 
     def _scan_max_timestamp(self) -> tuple[int, int]:

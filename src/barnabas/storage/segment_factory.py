@@ -94,6 +94,8 @@ def roll_is_due(segment: LogSegment, config: LogConfig, clock: Clock, incoming: 
     if held == 0:
         return False  # an empty one takes anything that fits
     first_timestamp = segment.first_timestamp
+    if first_timestamp is None:
+        first_timestamp = segment.read_first_timestamp()
     if first_timestamp >= 0:
         waited_ms = incoming.max_timestamp - first_timestamp
     else:

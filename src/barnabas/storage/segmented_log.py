@@ -92,14 +92,14 @@ class SegmentedLog(LogReader):
         """
         if self.segments.active.size:
             try:
-                self._roll(self._end.message_offset)
+                self._roll(self.log_end_offset_metadata.message_offset)
             except OSError as error:
                 raise self.directory.failed(error, f"rolling {self.name}") from error
 
     def _roll(self, first_offset: int) -> LogSegment:
         self.watch.tell()
         self.is_idle = False
-        end = self._end.message_offset
+        end = self.log_end_offset_metadata.message_offset
         base_offset = max(first_offset, end)
         active = self.segments.active
         if active.base_offset == base_offset:
@@ -112,7 +112,7 @@ class SegmentedLog(LogReader):
         segment = self._factory.new(base_offset, self.config)
         self.durability.names_unsynced = True
         self.segments.add(segment)
-        self._end = LogOffsetMetadata(end, base_offset, 0)
+        self.log_end_offset_metadata = LogOffsetMetadata(end, base_offset, 0)
         self.producers.map_end_offset = base_offset
         self.producers.take_snapshot()
         return segment
@@ -128,7 +128,7 @@ class SegmentedLog(LogReader):
         if offset < 0:
             raise ValueError(f"no log ends at offset {offset}")
         self.directory.check()
-        if offset >= self._end.message_offset:
+        if offset >= self.log_end_offset_metadata.message_offset:
             return
         self.end_cleaning()
         self.is_idle = False
@@ -158,7 +158,7 @@ class SegmentedLog(LogReader):
             last.remember_from(end)
         else:
             last.truncate_to(found[0], end)
-        self._end = LogOffsetMetadata(end, last.base_offset, last.size)
+        self.log_end_offset_metadata = LogOffsetMetadata(end, last.base_offset, last.size)
         self.leader_epochs.truncate_from_end(end)
         self.log_start_offset = min(self.log_start_offset, end)
         self._rebuild_producers()
@@ -180,16 +180,16 @@ class SegmentedLog(LogReader):
             self.directory.disk.sync_dir(self.path)
             self.segments.add(self._factory.new(new_start_offset, self.config))
             self.durability.names_unsynced = True
-            self._end = LogOffsetMetadata(new_start_offset, new_start_offset, 0)
+            self.log_end_offset_metadata = LogOffsetMetadata(new_start_offset, new_start_offset, 0)
             self.log_start_offset = new_start_offset
             self.leader_epochs.clear()
-            self.leader_epochs.persist(self.directory.disk, self._end.message_offset)
+            self.leader_epochs.persist(self.directory.disk, self.log_end_offset_metadata.message_offset)
             self._rebuild_producers()
         except OSError as error:
             raise self.directory.failed(error, f"truncating {self.name}") from error
 
     def _rebuild_producers(self) -> None:
-        end, now_ms = self._end.message_offset, self._factory.clock.wall_ms()
+        end, now_ms = self.log_end_offset_metadata.message_offset, self._factory.clock.wall_ms()
         rebuild_producers(self.producers, self.segments, self.log_start_offset, end, now_ms)
         self._find_first_unstable()
 
@@ -219,7 +219,7 @@ class SegmentedLog(LogReader):
         """
         self.directory.check()
         if offset > self.log_start_offset:
-            assert offset <= self._end.message_offset, f"{self.name} ends before {offset}"
+            assert offset <= self.log_end_offset_metadata.message_offset, f"{self.name} ends before {offset}"
             self.watch.tell()
             self.log_start_offset = offset
             self.leader_epochs.truncate_from_start(offset)
@@ -302,7 +302,7 @@ class SegmentedLog(LogReader):
         for segment in self.segments:
             segment.continue_in(path)
         self._files_moved(path)
-        self.durability.continue_in(directory.path, self._end.message_offset)
+        self.durability.continue_in(directory.path, self.log_end_offset_metadata.message_offset)
 
     def _files_moved(self, path: str) -> None:
         self.producers.move(path)

@@ -1,5 +1,7 @@
 """Reads of the leader: order of checks, bounds, limits, diverging histories (F4-F7, F10-F17)."""
 
+from typing import Any
+
 import pytest
 
 from barnabas.base.errors import ErrorCode
@@ -13,6 +15,8 @@ from barnabas.replica.fetch import (
     bounded_limits,
     fetch_isolation,
 )
+from barnabas.storage.append_info import FetchDataInfo
+from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 
 from .broker_setup import BATCH_BYTES, TOPIC_ID, Broker, ask, batch, fetch_params, open_log_class
@@ -356,14 +360,14 @@ def test_f22_slices_read_before_a_fault_are_given_back(monkeypatch: pytest.Monke
     broker.append(1)
     leased = broker.partition(0).log.segments.active.leased
 
-    def broken(*args: object) -> None:
-        raise RuntimeError("broken")
+    whole = log_class.read
 
-    monkeypatch.setattr(
-        log_class,
-        "log_end_offset_metadata",
-        property(lambda log: log._end if log.partition == 0 else broken()),
-    )
+    def broken(log: Log, *args: Any, **options: Any) -> FetchDataInfo:
+        if log.partition == 1:
+            raise RuntimeError("broken")
+        return whole(log, *args, **options)
+
+    monkeypatch.setattr(log_class, "read", broken)
     with pytest.raises(RuntimeError, match="broken"):
         broker.fetch(ask(0, 0), ask(0, 1))
     assert leased.holders == 1

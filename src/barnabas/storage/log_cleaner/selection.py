@@ -149,7 +149,7 @@ def compaction_delay_ms(cleaned: Log, first_dirty_offset: int, now_ms: int) -> i
     timestamps = [
         timestamp
         for segment in _sealed_from(cleaned, first_dirty_offset)
-        if (timestamp := segment.first_timestamp) > 0
+        if (timestamp := segment.read_first_timestamp()) > 0
     ]
     earliest_ms = min(timestamps, default=INT64_MAX)
     return clean_until_ms - earliest_ms if earliest_ms < clean_until_ms else 0
