@@ -30,6 +30,7 @@ from barnabas.replica.produce import AppendOutcome, AppendPartition, AppendParti
 
 _NONE = ErrorCode.NONE
 _NOTHING_REFUSED: Mapping[int, AppendPartitionResult] = MappingProxyType({})
+_LOW_ATTRIBUTES_POSITION = ATTRIBUTES_POSITION + 1
 _FIRST_WITH_TOPIC_IDS = 13
 _FIRST_WITH_CURRENT_LEADER = 10
 
@@ -111,7 +112,7 @@ class _PendingProduce:
                 if (
                     records is not None
                     and len(records) >= HEADER_BYTES
-                    and records[ATTRIBUTES_POSITION + 1] & TRANSACTIONAL_BIT
+                    and records[_LOW_ATTRIBUTES_POSITION] & TRANSACTIONAL_BIT
                 ):
                     self.transactional.append(len(known))
                 known.append(AppendPartition(name, topic_id, partition.index, records))

@@ -202,9 +202,8 @@ class Partition(ReplicatedPartition):
 
     def has_replicated(self, required_offset: int) -> ErrorCode | None:
         """Tell whether acks=-1 may be answered: with which error, or None while it must wait (P1)."""
-        error = self.access_error(NO_LEADER_EPOCH, only_leader=True)
-        if error is not _NONE:
-            return error
+        if self.state is not _ONLINE or self.leader_id != self.local_id:
+            return self.access_error(NO_LEADER_EPOCH, only_leader=True)
         if self._high_watermark.message_offset < required_offset:
             return None
         if self.is_under_min_isr:

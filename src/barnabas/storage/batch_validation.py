@@ -69,7 +69,6 @@ _NO_HEADER = (0,) * len(BatchHeader._fields)
 """Stands for the fields where no header fits: no frame is as short as its length says."""
 _NONE = Codec.NONE
 _ZSTD = Codec.ZSTD
-_CREATE_TIME = TimestampType.CREATE_TIME
 _LOG_APPEND_TIME = TimestampType.LOG_APPEND_TIME
 _CLIENT = AppendOrigin.CLIENT
 _INVALID_RECORD = ErrorCode.INVALID_RECORD
@@ -167,7 +166,8 @@ def validate_produced_records(
         raise ApiError(ErrorCode.INVALID_RECORD, f"malformed records: {error}") from None
 
     highest = base_timestamp + summary.timestamp_delta_max
-    if rules.timestamp_type is not _CREATE_TIME:
+    by_append_time = rules.timestamp_type is _LOG_APPEND_TIME
+    if by_append_time:
         is_mistimed = False
         largest = now_ms
     else:
@@ -185,7 +185,7 @@ def validate_produced_records(
         if summary.misplaced_index >= 0:
             section = renumber_records(section, count)
         return _rewritten(fields, section, largest, codec if rules.codec is None else rules.codec, rules)
-    if largest != max_timestamp or rules.timestamp_type is not _CREATE_TIME:
+    if largest != max_timestamp or by_append_time:
         return _restamped(BatchHeader._make(fields), stored, rules.timestamp_type, largest)
     return fields, (frame,)
 
