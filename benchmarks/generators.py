@@ -84,6 +84,8 @@ def load(
         raise LoadError(f"an answer of {found['shortest']} bytes where {answer_bytes_min} are due")
     if found["not_asked"]:
         raise LoadError(f"{found['not_asked']} requests could not be sent: too many outstanding")
+    if rate is not None and found["unanswered"]:
+        raise LoadError(f"{found['unanswered']} requests were due and never answered")
     return found
 
 

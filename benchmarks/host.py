@@ -27,6 +27,7 @@ def describe(directory: Path) -> dict[str, str]:
         "processor": f"{os.cpu_count()} x {processor()}",
         "memory": f"{memory_mb() / 1000:.0f} GB",
         "kernel": platform.release(),
+        "congestion control": congestion_control(),
         "file system of log directories": file_system(directory),
         # With its build: one made without optimisation by profile is a third slower.
         "Python": f"{platform.python_implementation()} {' '.join(sys.version.split())}",
@@ -58,6 +59,14 @@ def processor() -> str:
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
     return platform.machine()
+
+
+def congestion_control() -> str:
+    """Return what paces the sockets: with bbr large answers over several connections wait for their turn."""
+    try:
+        return Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
+    except OSError:
+        return "unknown"
 
 
 def memory_mb() -> float:

@@ -73,8 +73,11 @@ def _about(run: Run) -> Iterator[str]:
     yield ""
     yield (
         "Each figure is the median of the rounds with the lowest and highest in brackets; servers took"
-        " turns within every round. Ratios are formed within rounds. CPU is user and system time of all of"
-        " a server's processes; peak memory is theirs during the turn. Generators run on the same machine."
+        " turns within every round, brokers other than Barnabas and Apache Kafka in two rounds at most."
+        " Ratios are formed within rounds, but for targets that compare two cases of one server, which are"
+        " measured one after the other: those are of medians. CPU is user and system time of all of a"
+        " server's processes, connecting and TLS handshakes included; peak memory is theirs during the turn."
+        " Generators run on the same machine."
     )
     yield ""
     shares = [one.figures["foreign_share"] for one in run.results if "foreign_share" in one.figures]

@@ -7,7 +7,8 @@
  * each connection keeps DEPTH requests outstanding and sends the next when an answer is whole, so a server that
  * stalls is asked less: throughput is honest, the latencies are only those of answers that were asked for.
  * Open loop (-r): requests are due RATE times a second, spread over the connections, whether earlier ones were
- * answered or not, and latency counts from when a request was due: a stall is felt by all that it delays.
+ * answered or not, and latency counts from when a request was due: a stall is felt by all that it delays. What was due
+ * by the end is waited for, DRAIN_NS at most, or a stall at the end would be the one that nobody feels.
  *
  *   -t    TLS 1.2 or newer, the certificate not checked; needs a build with -DWITH_TLS
  *   -e    at this place of the body are four bytes that count up from one request to the next (a fetch
@@ -41,6 +42,7 @@
 #define BUCKETS 10000000
 #define OUTSTANDING_MAX 4096
 #define READ_BYTES (256 * 1024)
+#define DRAIN_NS 5000000000u
 
 typedef struct {
     int fd;
@@ -192,10 +194,6 @@ static void connect_one(Connection *c, const struct sockaddr_in *to, int with_tl
     c->fd = socket(AF_INET, SOCK_STREAM, 0);
     if (connect(c->fd, (const struct sockaddr *)to, sizeof *to)) fail("connect");
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (getenv("LOAD_CONGESTION")) {
-        const char *name = getenv("LOAD_CONGESTION");
-        setsockopt(c->fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name));
-    }
     if (fixed_answer_bytes) {
         c->head_have = 4;
         c->body_left = c->body_bytes = fixed_answer_bytes;
@@ -236,12 +234,12 @@ static void read_request(size_t body_bytes, const char *path) {
     fclose(file);
 }
 
-/* What is due by now is asked for; returns when the next one is due. */
-static uint64_t ask_due(Connection *connections, int count, uint64_t start, uint64_t *number) {
+/* What is due by now, and before the end, is asked for; returns when the next one is due. */
+static uint64_t ask_due(Connection *connections, int count, uint64_t start, uint64_t end, uint64_t *number) {
     uint64_t now = now_ns();
     for (;;) {
         uint64_t due = start + (uint64_t)((double)*number * 1e9 / rate);
-        if (due > now) return due;
+        if (due > now || due >= end) return due;
         Connection *c = &connections[*number % (uint64_t)count];
         ask(c, due);
         flush_out(c);
@@ -303,14 +301,17 @@ int main(int argc, char **argv) {
         for (int d = 0; d < depth; d++) ask(&connections[i], now_ns());
         flush_out(&connections[i]);
     }
-    while (now_ns() < end) {
+    for (uint64_t now = start; now < end || (rate > 0 && answers + refused < due_number && now < end + DRAIN_NS);
+         now = now_ns()) {
         int n = epoll_wait(epoll_fd, events, 256, 100);
         for (int i = 0; i < n; i++) {
             Connection *c = events[i].data.ptr;
             if (c == NULL) {
                 uint64_t expirations;
-                if (read(timer_fd, &expirations, sizeof expirations) > 0)
-                    wait_until(timer_fd, ask_due(connections, count, start, &due_number));
+                if (read(timer_fd, &expirations, sizeof expirations) > 0) {
+                    uint64_t due = ask_due(connections, count, start, end, &due_number);
+                    if (due < end) wait_until(timer_fd, due);
+                }
                 continue;
             }
             if (events[i].events & EPOLLOUT) flush_out(c);

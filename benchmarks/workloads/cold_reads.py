@@ -70,7 +70,7 @@ def poll(turn: Turn, *, reader: bool, in_memory: bool) -> Figures:
 
 
 def hot(turn: Turn, frame: bytes, seconds: float, watch: Watch | None = None) -> Figures:
-    """Return the hot consumer's latencies, over the time that the reader takes."""
+    """Return the hot consumer's latencies over so many seconds; the reader may take more or less."""
     import threading
 
     told: list[Figures] = []
@@ -128,7 +128,8 @@ WORKLOAD = Workload(
     method="load.c polls the same 1-KiB record 1,000 times a second by the clock (open loop) for 3 s;"
     " beside it watch.c reads 1 GiB in batches of 64 KiB from first to last offset, 1 MiB a fetch,"
     " as fast as it can, after the files were synced and pushed out of the page cache"
-    " (posix_fadvise; what stayed is told) or brought in.",
+    " (posix_fadvise; what stayed is told) or brought in. A reader that is done sooner leaves the rest of"
+    " the 3 s undisturbed.",
     cases=cases,
     prepare=prepare,
     prepare_s=5,
