@@ -6,7 +6,6 @@ directory.
 """
 
 import functools
-from pathlib import Path
 
 from benchmarks.brokers.server import Server, Transport
 from benchmarks.programs import UnavailableError
@@ -99,8 +98,3 @@ def pkcs8(certificates: Certificates) -> bytes:
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     return text + b"".join(pem.bytes() for pem in certificates.server.cert_chain_pems)
-
-
-def jar_folder() -> Path:
-    """Return the folder with Apache Kafka's jars."""
-    return toolchain.kafka_jars()

@@ -82,7 +82,6 @@ def test_the_connection_knows_its_addresses() -> None:
     [
         ({"host": "203.0.113.77"}, "no interface has this address"),
         ({"host": "no.such.host.invalid"}, "does not resolve"),
-        ({"tcp_congestion": "nonsense"}, "congestion control 'nonsense'"),
     ],
 )
 def test_what_cannot_be_bound_is_told_clearly(config: dict[str, str], words: str) -> None:

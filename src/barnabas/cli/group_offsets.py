@@ -7,7 +7,7 @@ the end the end.
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import click
 
@@ -77,8 +77,6 @@ class Held:
     end: int
     committed: int | None
 
-
-Choose = Callable[[TopicPartition, Held], int]
 
 _topic_option = click.option(
     "--topic", "topics", type=TopicPartitions(), multiple=True, help="A topic, or some partitions of it."

@@ -388,9 +388,8 @@ class MetadataImage:
     def _replay_no_op(self, message: Any, delta: MetadataDelta) -> None:
         """It only proves that the log grows."""
 
-    def _replay_security(self, message: Any, delta: MetadataDelta) -> None:
+    def _replay_security(self, message: Any, delta: MetadataDelta) -> None:  # noqa: ARG002
         self.security.replay(message)
-        delta.security_changed = True
 
 
 def merge_partition(before: PartitionImage, change: Any) -> PartitionImage:

@@ -147,8 +147,6 @@ class MetadataDelta:
     features_changed: set[str] = field(default_factory=set)
     brokers_changed: set[int] = field(default_factory=set)
     controllers_changed: set[int] = field(default_factory=set)
-    security_changed: bool = False
-    """An ACL, SCRAM credential, delegation token or quota changed."""
     record_count: int = 0
     topics_touched: set[bytes] = field(default_factory=set)
     """Topics whose image was made within this delta; the image's own note."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import DecodeError
-from barnabas.base.hints import Any, Final, Protocol
+from barnabas.base.hints import Any, Final
 from barnabas.protocol import messages
 
 FRAME_VERSION: Final = 1
@@ -18,12 +18,6 @@ FRAME_VERSION: Final = 1
 
 class MetadataError(Exception):
     """The metadata on disk cannot be used, or a change to it makes no sense. The start stops."""
-
-
-class MetadataMessage(Protocol):
-    """Any of the generated record classes of barnabas.protocol.messages."""
-
-    def encode(self, version: int) -> bytes: ...
 
 
 RECORD_TYPES: Final[dict[int, tuple[str, int]]] = {

@@ -7,14 +7,13 @@ read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from barnabas.base.hints import Final
 from barnabas.metadata.image import (
     METADATA_VERSION,
     BrokerRegistration,
     ControllerRegistration,
-    Endpoint,
     MetadataImage,
     PartitionImage,
     TopicImage,
@@ -171,12 +170,4 @@ def register_controller_record(controller: ControllerRegistration) -> VersionedR
                 for name, (low, high) in controller.features.items()
             ],
         )
-    )
-
-
-def endpoints_of(names_hosts_ports: Iterable[tuple[str, str, int, int]]) -> tuple[Endpoint, ...]:
-    """Return endpoints from (listener, host, port, security protocol) rows."""
-    return tuple(
-        Endpoint(name=name, host=host, port=port, security_protocol=protocol)
-        for name, host, port, protocol in names_hosts_ports
     )

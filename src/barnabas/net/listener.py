@@ -181,14 +181,10 @@ def _bind(config: ListenerConfig) -> socket.socket:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, config.socket_receive_buffer_bytes)
         if config.socket_send_buffer_bytes != OS_DEFAULT_BUFFER:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, config.socket_send_buffer_bytes)
-        if config.tcp_congestion is not None:
-            _set_congestion(made, config.tcp_congestion)
         made.bind(address)
         made.listen(config.socket_listen_backlog_size)
     except OSError as error:
         made.close()
-        if isinstance(error, ListenError):
-            raise
         raise _listen_error(config, error) from error
     return made
 
@@ -229,14 +225,6 @@ def _has_ipv6() -> bool:
     finally:
         probe.close()
     return True
-
-
-def _set_congestion(made: socket.socket, name: str) -> None:
-    try:
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
-    except OSError as error:
-        text = f"the kernel refuses the congestion control {name!r}: {os.strerror(error.errno or 0)}"
-        raise ListenError(error.errno, text) from error
 
 
 def _listen_error(config: ListenerConfig, error: OSError) -> ListenError:

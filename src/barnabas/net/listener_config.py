@@ -47,7 +47,6 @@ class ListenerConfig:
         socket_listen_backlog_size: connections the kernel holds before they are accepted.
         max_connections: of this listener; further ones stay in the backlog until one closes.
         connection_creation_rate: connections a second of this listener; further ones wait in the backlog.
-        tcp_congestion: congestion control by name, None leaves the system's.
         tls: None for plaintext.
         tls_read_bytes: what is read of a slice at once to be encrypted, at most STAGING_BYTES.
     """
@@ -63,7 +62,6 @@ class ListenerConfig:
     socket_listen_backlog_size: int = 50
     max_connections: int = _INT_MAX
     connection_creation_rate: int = UNLIMITED
-    tcp_congestion: str | None = None
     tls: TlsConfig | None = None
     tls_read_bytes: int = TLS_READ_BYTES
 

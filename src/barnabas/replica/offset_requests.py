@@ -4,9 +4,6 @@ from barnabas.base.dataclass import dataclass
 from barnabas.base.errors import ErrorCode
 from barnabas.replica.fetch import CONSUMER_REPLICA_ID
 
-HIGH_WATERMARK_OFFSET = -1
-"""A DeleteRecords offset that stands for the high watermark."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOffsetsPartition:

@@ -221,11 +221,6 @@ class Cluster:
         wanted = self._topics if names is None else names
         return [self._topics[name] for name in sorted(wanted)]
 
-    def topic_exists(self, name: str) -> bool:
-        """Look once, without retrying and without creating it."""
-        response = self.request_any(METADATA, _metadata_request([name], create=False))
-        return bool(response.topics) and response.topics[0].error_code == 0
-
     def topic(self, name: str, *, create: bool = False) -> TopicInfo:
         """Return one topic; with `create`, the broker may make it (auto.create.topics.enable)."""
         if name not in self._topics:

@@ -52,7 +52,6 @@ class LogLoader:
         end_offset: where the load ends.
         record_count: replayed so far.
         unknown_count: passed over, being of a kind or version that is not known.
-        damaged_count: passed over, being malformed or refused.
         bytes_read: so far.
         started_us: when it began; -1 before that.
     """
@@ -66,7 +65,6 @@ class LogLoader:
         "_shard",
         "_steps",
         "bytes_read",
-        "damaged_count",
         "end_offset",
         "record_count",
         "started_us",
@@ -92,7 +90,6 @@ class LogLoader:
         self.end_offset = log.log_end_offset
         self.record_count = 0
         self.unknown_count = 0
-        self.damaged_count = 0
         self.bytes_read = 0
         self.started_us = -1
 
@@ -154,7 +151,6 @@ class LogLoader:
                 ) from None
             if reached == offset:
                 _log.error("%s: nothing but a part of a batch at offset %d; the load ends", log.name, offset)
-                self.damaged_count += 1
                 break
             offset = reached
 
@@ -230,10 +226,8 @@ class LogLoader:
         except Exception:
             # A fault of ours. A live replay goes on as well, so that both end in the same state.
             _log.exception("%s: the record at offset %d could not be replayed", self._log.name, record.offset)
-            self.damaged_count += 1
         else:
             self.record_count += 1
 
     def _damaged(self, offset: int, error: DecodeError) -> None:
         _log.error("%s: what lies at offset %d is damaged and passed over: %s", self._log.name, offset, error)
-        self.damaged_count += 1

@@ -184,12 +184,6 @@ class CoordinatorRuntime(Generic[ShardT]):
             return
         hosted.when_committed(lambda _: reply(response))
 
-    def write_all(self, operation: Callable[[ShardT, int], Outcome[None]]) -> None:
-        """Run an operation on every active shard; one that cannot append is logged."""
-        for hosted in list(self._hosted.values()):
-            if hosted.state is ShardState.ACTIVE:
-                self._run(hosted, operation, _ignore, _log_failure)
-
     def end_transaction(
         self, number: int, end: TransactionEnd, ended: Callable[[ApiError | None], None]
     ) -> None:
@@ -492,7 +486,3 @@ class CoordinatorRuntime(Generic[ShardT]):
 
 def _ignore(_response: object) -> None:
     """Nobody waits for the answer."""
-
-
-def _log_failure(error: ApiError) -> None:
-    _log.warning("a change for all coordinators could not be appended: %s", error)
