@@ -69,10 +69,10 @@ class Keeping(Sink):
 
     session_id = 0
 
-    def respond(self, parts: list[bytes | memoryview | FileSlice]) -> None:
+    def respond(self, parts: list[bytes | memoryview | FileSlice], when_sent: Callable[[], None]) -> None:
         # Correlation id and tags of the header, then throttle time and error.
         self.session_id = int.from_bytes(parts[0][11:15], "big")
-        super().respond(parts)
+        super().respond(parts, when_sent)
 
 
 def same(request: memoryview) -> Iterator[memoryview]:

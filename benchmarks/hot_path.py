@@ -58,8 +58,9 @@ class Sink:
         self.answered = 0
         self.answer_bytes = 0
 
-    def respond(self, parts: list[bytes | memoryview | FileSlice]) -> None:
+    def respond(self, parts: list[bytes | memoryview | FileSlice], when_sent: Callable[[], None]) -> None:
         self.answered += 1
+        when_sent()
         if len(parts) > 1:
             self.answer_bytes = sum(map(len, parts))
             for part in parts:

@@ -102,13 +102,7 @@ def a_clean_stop_syncs_nothing() -> Patches:
 
 
 def metadata_are_answered_before_their_sync() -> Patches:
-    append = MetadataLog._append
-
-    def unsynced(self: MetadataLog, *args: Any) -> None:
-        with mock.patch.object(Log, "flush", nothing):
-            append(self, *args)
-
-    yield MetadataLog, "_append", unsynced
+    yield MetadataLog, "flush", nothing
 
 
 def producer_ids_are_not_reserved() -> Patches:

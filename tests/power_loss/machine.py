@@ -195,7 +195,7 @@ class SimulatedConnection:
         self.request_in_hand = True
         dispatcher.request_received(self, memoryview(bytearray(header + request.encode(version))))
 
-    def respond(self, parts: list[Any]) -> bool:
+    def respond(self, parts: list[Any], when_sent: Callable[[], None]) -> None:
         """Decode an answer, hand it on."""
         raw = b""
         for part in parts:
@@ -208,16 +208,12 @@ class SimulatedConnection:
         key, version = self._asked
         _, body = frames.decode_response_header(memoryview(raw), key, version)
         self._answered(messages.BY_KEY[key].response.decode(raw, version, body))
-        return True
+        when_sent()
 
     def complete_without_response(self) -> None:
         """An acks=0 request is done."""
         self.request_in_hand = False
         self._answered(None)
-
-    def when_sent(self, then: Callable[[], None]) -> None:
-        """Nothing here ever waits to be sent."""
-        raise AssertionError("it is sent at once")
 
     def close(self, reason: str) -> None:
         """Remember why; whoever waits for an answer gets none."""

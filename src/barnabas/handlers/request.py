@@ -106,10 +106,7 @@ class RequestContext:
     def respond_parts(self, parts: "Sequence[Part]") -> None:
         """Send a whole response that the handler has encoded itself, header first."""
         self.responded_us = self.services.clock.monotonic_us()
-        if self.connection.respond(parts) is False:
-            self.connection.when_sent(self._is_sent)
-        else:
-            self._is_sent()
+        self.connection.respond(parts, self._is_sent)
 
     def respond_encoded(self, body: bytes) -> None:
         """Send a response whose body the handler has made itself, in this request's version."""

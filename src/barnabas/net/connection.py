@@ -228,7 +228,7 @@ class Connection:
     def state(self) -> ConnectionState:
         return self._state
 
-    def respond(self, parts: Sequence[Part]) -> bool:
+    def respond(self, parts: Sequence[Part], when_sent: Callable[[], None] | None = None) -> None:
         """Answer the request in hand; the length is put in front.
 
         The slices among the parts are released when they are out, and in every other case too. On a
@@ -236,17 +236,18 @@ class Connection:
 
         Args:
             parts: the answer's bytes in order, at most 2 GiB.
-        Returns:
-            Whether nothing waits to be sent: the socket has it all, or will never get it. False for an
-            answer that its stage sends.
+            when_sent: called once when nothing of it waits any more, now or later: the socket has it all, or
+                is gone already. Never when the connection dies while it waits.
         Raises:
             RuntimeError: no request is in hand.
         """
         if not self.request_in_hand:
             _release(parts)
-            if self._state is ConnectionState.CLOSED:
-                return True
-            raise RuntimeError(f"{self.id}: answered without a request in hand")
+            if self._state is not ConnectionState.CLOSED:
+                raise RuntimeError(f"{self.id}: answered without a request in hand")
+            if when_sent is not None:
+                when_sent()
+            return
         self.request_in_hand = False
         is_direct = self._output is None and not self._corked and not self._deaf
         if (
@@ -261,19 +262,11 @@ class Connection:
             self._respond_parts(parts, is_direct)
         if self._frames is not None or self._loop.is_stopping:
             self._go_on()
-        return self._output is None and self._answer is None
-
-    def when_sent(self, callback: Callable[[], None]) -> None:
-        """Call once when nothing waits to be sent any more; never when the connection dies before.
-
-        For an answer that `respond` returned False for. Answers of one connection may be told of together.
-        """
-        if self._answer is not None:
-            self._answer_sent = callback
-            return
-        if self._sent is None:
-            self._sent = []
-        self._sent.append(callback)
+        if when_sent is not None:
+            if self._answer is not None:
+                self._answer_sent = when_sent
+            else:
+                self._tell(when_sent)
 
     def complete_without_response(self) -> None:
         """Be done with the request in hand and send nothing (acks=0).
@@ -668,10 +661,16 @@ class Connection:
         sent, self._answer, self._answer_sent = self._answer_sent, None, None
         self._send(data)
         if sent is not None:
-            if self._output is None:
-                sent()
-            else:
-                self.when_sent(sent)
+            self._tell(sent)
+
+    def _tell(self, when_sent: Callable[[], None]) -> None:
+        """Call when nothing waits to be sent; answers of one connection may be told of together."""
+        if self._output is None:
+            when_sent()
+        elif self._sent is None:
+            self._sent = [when_sent]
+        else:
+            self._sent.append(when_sent)
 
     def _send(self, data: bytes) -> None:
         """Send now; queue what the socket does not take."""

@@ -1,5 +1,6 @@
 """A broker's services with doubles where the network and the log would be."""
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,8 +33,9 @@ class FakeConnection:
         self.completed_without_response = 0
         self.closed: str | None = None
 
-    def respond(self, parts: list[Any]) -> None:
+    def respond(self, parts: list[Any], when_sent: Callable[[], None]) -> None:
         self.sent.append(parts)
+        when_sent()
 
     def complete_without_response(self) -> None:
         self.completed_without_response += 1

@@ -182,8 +182,7 @@ def test_sending_goes_on_until_the_socket_has_the_answer():
     peer = Peer(services_with(waiting))
     clock, connection = peer.services.clock, peer.connection
     out = []
-    connection.respond = lambda parts: False
-    connection.when_sent = out.append
+    connection.respond = lambda parts, when_sent: out.append(when_sent)
     peer.send(fetch_request(), 11)
     waiting.respond(outcome())
     clock.advance_ms(40)

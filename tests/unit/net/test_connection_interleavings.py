@@ -107,6 +107,7 @@ class Model:
         self.handler = RecordingHandler(self.handle)
         self.handler.on_waiting = self.request_waits
         self.expected: list[bytes] = []
+        self.told = 0
         self.parked: list[tuple[list[Part], bytes]] = []
         self.slices: list[FileSlice] = []
         self.connection = Connection(
@@ -139,7 +140,7 @@ class Model:
             connection.complete_without_response()
         else:
             self.expected.append(body)
-            connection.respond(parts)
+            connection.respond(parts, self.count_told)
 
     def request_waits(self, connection: Connection, frame: bytes) -> None:
         if self.rng.random() < 0.5:
@@ -149,7 +150,10 @@ class Model:
         if self.parked:
             parts, body = self.parked.pop()
             self.expected.append(body)
-            self.connection.respond(parts)
+            self.connection.respond(parts, self.count_told)
+
+    def count_told(self) -> None:
+        self.told += 1
 
     def wake_parked(self) -> None:
         """Answer as a call of the loop does: alone, or in a stage with others."""
@@ -253,6 +257,7 @@ class Model:
             range(self.requests)
         )
         assert self.socket.outgoing == whole
+        assert self.told == len(self.expected), "of each answer it is told once that it is out"
         assert not self.socket.is_corked, "the last packet is held back"
         self.socket.peer_finished = True
         for _ in range(3):

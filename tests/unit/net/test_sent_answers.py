@@ -9,27 +9,24 @@ from .doubles import Bench
 from .test_frame_reader import framed
 
 
-def answered(bench: Bench, size: int) -> tuple[bool, list[int]]:
-    """Answer the request in hand; return whether it is out, and where its end will be told."""
+def answered(bench: Bench, size: int) -> list[int]:
+    """Answer the request in hand; return where it is told that all is out, as the bytes sent by then."""
     told: list[int] = []
-    is_out = bench.connection.respond([bytes(size)])
-    if not is_out:
-        bench.connection.when_sent(lambda: told.append(len(bench.transport.outgoing)))
-    return is_out, told
+    bench.connection.respond([bytes(size)], lambda: told.append(len(bench.transport.outgoing)))
+    return told
 
 
 def test_a_small_answer_is_out_at_once() -> None:
     bench = Bench()
     bench.arrive(framed(b"1"))
-    assert answered(bench, 10) == (True, [])
+    assert answered(bench, 10) == [14]
 
 
 def test_an_answer_that_the_socket_did_not_take_is_told_of_when_it_is_out() -> None:
     bench = Bench()
     bench.transport.rooms.extend([100, 200])
     bench.arrive(framed(b"1"))
-    is_out, told = answered(bench, 1_000)
-    assert not is_out
+    told = answered(bench, 1_000)
     bench.connection.handle_events(EPOLLOUT)
     assert told == []
     bench.connection.handle_events(EPOLLOUT)
@@ -41,9 +38,8 @@ def test_of_an_answer_that_dies_with_its_connection_nothing_is_told() -> None:
     bench = Bench()
     bench.transport.rooms.extend([100])
     bench.arrive(framed(b"1"))
-    is_out, told = answered(bench, 1_000)
+    told = answered(bench, 1_000)
     bench.connection.handle_events(EPOLLHUP)
-    assert not is_out
     assert not bench.connection.is_open
     assert told == []
 
