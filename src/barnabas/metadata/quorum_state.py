@@ -1,7 +1,7 @@
 """The file `quorum-state`: who leads the metadata quorum, in which epoch.
 
-A single node elects itself: each start takes the next epoch and writes it durably before the first record of
-that epoch, so no two runs ever append in the same one. Version 0 of the file belongs to quorums whose voters
+A single node elects itself: each start takes an epoch beyond the file's and the log's, so no two runs ever
+append in the same one. Version 0 of the file belongs to quorums whose voters
 are configured (kraft.version 0), version 1 to those whose voters are in the log (KIP-853).
 """
 
@@ -40,8 +40,6 @@ def read_quorum_state(disk: Disk, directory: str) -> QuorumState | None:
     path = f"{directory}/{FILE_NAME}"
     if not disk.exists(path):
         return None
-    import json  # noqa: PLC0415 - costs 3 ms at a start, and a first start has no such file
-
     file = disk.open_readonly(path)
     try:
         if file.size() > FILE_BYTES_MAX:
@@ -50,7 +48,7 @@ def read_quorum_state(disk: Disk, directory: str) -> QuorumState | None:
     finally:
         file.close()
     try:
-        fields: dict[str, Any] = json.loads(content)
+        fields = _fields(content.decode("utf-8"))
         version = fields["data_version"]
         state = QuorumState(
             leader_id=int(fields["leaderId"]),
@@ -78,3 +76,41 @@ def write_quorum_state(disk: Disk, directory: str, state: QuorumState, voters: l
     else:
         text = f'{{{head},"votedDirectoryId":"{uuid_text(NULL_UUID)}","data_version":1}}'
     replace_file(disk, f"{directory}/{FILE_NAME}", text.encode())
+
+
+def _fields(text: str) -> dict[str, Any]:
+    """Return an object's fields.
+
+    What both brokers write for version 1 is read by hand: json, with re and enum, costs each start 4 ms.
+
+    Raises:
+        ValueError: it is no JSON.
+    """
+    fields = _flat_fields(text)
+    if fields is None:
+        import json  # noqa: PLC0415
+
+        fields = json.loads(text)
+    return fields
+
+
+def _flat_fields(text: str) -> dict[str, Any] | None:
+    """Return the fields of an object of plain numbers and strings without blanks; None for any other text."""
+    if not (text.startswith("{") and text.endswith("}") and text.isascii() and text.isprintable()):
+        return None
+    fields: dict[str, Any] = {}
+    for field in text[1:-1].split(","):
+        name, _, value = field.partition(":")
+        if not _is_plain_string(name):
+            return None
+        if _is_plain_string(value):
+            fields[name[1:-1]] = value[1:-1]
+        elif value.removeprefix("-").isdecimal() and str(int(value)) == value:
+            fields[name[1:-1]] = int(value)
+        else:
+            return None
+    return fields
+
+
+def _is_plain_string(text: str) -> bool:
+    return len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1] and "\\" not in text
