@@ -25,6 +25,15 @@ patches_a_struct = pytest.mark.skipif(
 """A last resort: a subclass, which is a class of Python by either build, can mostly be put in its place."""
 
 
+_HEAP_TYPE = 1 << 9
+"""Py_TPFLAGS_HEAPTYPE: what a class statement makes; structs are none."""
+
+
+def is_struct(thing: object) -> bool:
+    """Whether this is a class that is compiled as a struct, whose methods cannot be replaced."""
+    return isinstance(thing, type) and not thing.__flags__ & _HEAP_TYPE
+
+
 def mapped_modules(pid: int) -> set[str]:
     """Return the extension modules of barnabas, by dotted names, that a process has in its memory."""
     lines = Path(f"/proc/{pid}/maps").read_text().splitlines()

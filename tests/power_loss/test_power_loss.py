@@ -8,6 +8,7 @@ only the process dies. After each, `check.py` compares what is there with what c
 
 import pytest
 
+from tests.compiled_build import is_struct
 from tests.power_loss.broken_rules import RULES, broken
 from tests.power_loss.replay import run_many, run_seed
 
@@ -40,6 +41,8 @@ def test_after_power_loss_the_broker_has_what_it_promised(seed: int) -> None:
     ],
 )
 def test_a_broken_rule_is_noticed(rule: str) -> None:
+    if any(is_struct(target) for target, _, _ in RULES[rule]()):
+        pytest.skip("it is broken in a class that is a struct when compiled")
     with broken(RULES[rule]), pytest.raises(AssertionError, match="replay:"):
         run_until_noticed()
 

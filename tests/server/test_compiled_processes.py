@@ -16,7 +16,7 @@ from tests.broker import BarnabasBroker
 from tests.compiled_build import HOT_NAMES, is_under_test, mapped_modules
 from tests.interop.command_line import runner
 from tests.waiting import wait_until
-from tools.fetch_client import FetchClient, batch_of
+from tools.fetch_client import FetchClient, batch_of, fetch_request
 
 pytestmark = pytest.mark.skipif(not is_under_test(), reason="of the compiled build: ./dev test --compiled")
 
@@ -49,8 +49,9 @@ def _python(
 def test_a_broker_that_has_served_has_all_of_them_in_its_memory(tmp_path: Path) -> None:
     with BarnabasBroker(tmp_path) as broker:
         with FetchClient(broker.bootstrap, "compiled") as client:
-            client.create_topic("orders")
+            topic_id = client.create_topic("orders")
             client.produce("orders", batch_of(20, 100))
+            assert client.fetch(fetch_request(topic_id)).record_count == 20
         runner(broker.bootstrap)("topics", "list")
         assert mapped_modules(broker.pid) == set(HOT_NAMES)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import barnabas
-from tests.compiled_build import is_under_test
+from tests.compiled_build import is_struct, is_under_test
 from tools.compile import DOUBLED, HOT_MODULES, PLAIN
 from tools.compiled_types import Declarations
 
@@ -56,13 +56,12 @@ def test_hot_modules_and_their_structs_are_compiled_ones_or_none_is() -> None:
     for name in HOT_MODULES:
         module = importlib.import_module(f"barnabas.{name.replace('/', '.')}")
         assert str(module.__file__).endswith(".so") == is_under_test()
-    heap_type = 1 << 9  # Py_TPFLAGS_HEAPTYPE: what a class statement makes; structs are none
     structs = Declarations(ROOT / "src", HOT_MODULES, doubled=DOUBLED, plain=PLAIN).structs()
     assert "net.connection.Connection" in structs
     for struct in structs:
         module_name, _, name = struct.rpartition(".")
         made = getattr(importlib.import_module(f"barnabas.{module_name}"), name)
-        assert bool(made.__flags__ & heap_type) != is_under_test(), struct
+        assert is_struct(made) == is_under_test(), struct
 
 
 @pytest.mark.skipif(not is_under_test(), reason="of the compiled build: ./dev test --compiled")
