@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from barnabas.base.clock import SystemClock
 from barnabas.net.connection import STAGE_ANSWERS_MAX, Connection
 from barnabas.net.listener_config import ListenerConfig
-from barnabas.net.reactor import STAGE_REQUESTS_MAX, Reactor
+from barnabas.net.reactor import LET_GO_PER_TURN, STAGE_REQUESTS_MAX, Reactor
 from barnabas.timing.timer_wheel import TimerWheel
 
 from .running import TIMEOUT_S, Client, Handler, echo
@@ -183,3 +183,22 @@ def test_that_an_answer_is_out_is_told_when_its_stage_was_sent() -> None:
         made.all_ask(b"a", b"b")
         made.reactor.run_turn()
         assert told == [("a", 1), ("b", 2)]
+
+
+def test_who_is_held_back_waits_while_others_go_on_and_comes_back_some_each_turn() -> None:
+    count = LET_GO_PER_TURN + 3
+    with stepped(count + 1) as made:
+        others = made.handler.opened[:count]
+        made.reactor.hold_back(others)
+        made.all_ask(*[b"%d" % number for number in range(count + 1)])
+        while not made.handler.received:
+            made.reactor.run_turn()
+        assert made.handler.received == [b"%d" % count]
+        assert made.clients[count].receive() == b"%d" % count
+        made.reactor.let_go()
+        made.reactor.run_turn()  # lets the first ones go at its end
+        made.reactor.run_turn()
+        assert len(made.handler.received) == 1 + LET_GO_PER_TURN
+        made.reactor.run_turn()
+        for number in range(count):
+            assert made.clients[number].receive() == b"%d" % number

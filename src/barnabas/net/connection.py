@@ -268,6 +268,33 @@ class Connection:
             else:
                 self._tell(when_sent)
 
+    def copied(self, parts: Sequence[Part]) -> bytes | None:
+        """Return the bytes of an answer that would be copied; None for one of which something is not.
+
+        Slices that are large, that this listener sends from the file, that are not in memory or cannot be
+        read are not copied. For answers that many connections get alike; nothing is released.
+        """
+        if sum(map(len, parts)) > JOIN_BYTES_MAX:
+            return None
+        staging = self._loop.staging
+        data: list[Buffer] = []
+        staged_bytes = 0
+        with suppress(SliceError, SliceCutError):
+            for part in parts:
+                if part.__class__ is not FileSlice:
+                    data.append(part)  # type: ignore[arg-type]
+                    continue
+                if part.length >= self.traffic.zero_copy_min_bytes:
+                    return None
+                copied = read_slice(part, self._loop.cold_reads, staging[staged_bytes:])
+                if copied is None:
+                    return None
+                data.append(copied)
+                staged_bytes += part.length
+            self.traffic.output.staged_bytes += staged_bytes
+            return b"".join(data)
+        return None
+
     def complete_without_response(self) -> None:
         """Be done with the request in hand and send nothing (acks=0).
 
@@ -424,6 +451,22 @@ class Connection:
         else:
             self._pump()
 
+    def hold_back(self) -> None:
+        """Do not listen for the next request until `let_go`: others are to be answered first."""
+        if (
+            self._state is ConnectionState.OPEN
+            and not self.request_in_hand
+            and self._frames is None
+            and self._output is None
+            and not self.transport.has_unread
+        ):
+            self._watch(EPOLLRDHUP)
+
+    def let_go(self) -> None:
+        """Listen again."""
+        if self._state is ConnectionState.OPEN:
+            self._update_interest()
+
     def begin_stopping(self) -> None:
         """The loop stops: deliver no more; close once nothing is in hand and all is out."""
         if not self.request_in_hand:
@@ -490,6 +533,8 @@ class Connection:
             # It may have closed only its sending half: let it have its answers, but be told no more.
             self._peer_half_closed = True
             self._update_interest()
+        elif self._output is None:
+            self._update_interest()  # held back: what it had sent before its end is still handled
 
     # The middle: answers out, requests up, until neither can go on now
 

@@ -18,7 +18,7 @@ import os
 import select
 from _thread import RLock  # threading.RLock is the same and its import costs 2 ms
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from barnabas.base.clock import Clock, SystemClock
 from barnabas.base.cold_reads import ColdReads
@@ -44,6 +44,9 @@ TIMERS_PER_TURN_MAX = 256
 
 STAGE_REQUESTS_MAX = 16
 """Requests that are received before the first of them is handled: the more, the longer that one waits."""
+
+LET_GO_PER_TURN = 32
+"""Of those that were held back: each has a request waiting, mostly, of some 40 us."""
 
 STOP_DEADLINE_MS = 1000
 """How long requests in hand and unread answers may hold up a stop."""
@@ -110,6 +113,8 @@ class Reactor:
             opened=self._open,
         )
         self._advancing: list[Connection] = []
+        self._held_back: list[Connection] = []
+        self._letting_go: deque[Connection] = deque()
         self._calls: deque[Callable[[], object]] = deque()
         self._calls_from_threads: deque[Callable[[], object]] = deque()
         self._turn_end_calls: list[Callable[[], object]] = []
@@ -162,6 +167,31 @@ class Reactor:
     def call_at_turn_end(self, callback: Callable[[], object]) -> None:
         """Call once when this turn's requests are handled: one flush or wake-up for many appends."""
         self._turn_end_calls.append(callback)
+
+    def hold_back(self, connections: Iterable[Connection]) -> None:
+        """Leave the next requests of these unread until `let_go`.
+
+        For those that were answered out of a crowd that waits for the same: each asks again at once, which
+        would take half of the time while the rest still waits. All others are read from as ever.
+        """
+        for connection in connections:
+            connection.hold_back()
+            self._held_back.append(connection)
+
+    def let_go(self) -> None:
+        """Read from all that were held back again, from some each turn: so others come between."""
+        if self._held_back:
+            if not self._letting_go:
+                self.call_at_turn_end(self._let_some_go)
+            self._letting_go += self._held_back
+            self._held_back = []
+
+    def _let_some_go(self) -> None:
+        letting_go = self._letting_go
+        for _ in range(min(LET_GO_PER_TURN, len(letting_go))):
+            letting_go.popleft().let_go()
+        if letting_go:
+            self.call_at_turn_end(self._let_some_go)
 
     def call_soon_threadsafe(self, callback: Callable[[], object]) -> None:
         """As `call_soon`, from any thread or signal handler. After the loop has stopped nothing happens."""
@@ -347,11 +377,18 @@ class Reactor:
             if self.received:
                 self.handle_received()
         if self._turn_end_calls:
-            calls, self._turn_end_calls = self._turn_end_calls, []
-            for call in calls:
-                self._run_call(call)
+            self._run_turn_end_calls()
         if self._state is ReactorState.STOPPING and not self._connections:
             self._become(ReactorState.STOPPED)
+
+    def _run_turn_end_calls(self) -> None:
+        calls, self._turn_end_calls = self._turn_end_calls, []
+        self.is_gathering = True
+        for call in calls:
+            self._run_call(call)
+        self.is_gathering = False
+        if self.gathered:
+            self.send_gathered()
 
     def _take_calls_from_threads(self) -> None:
         calls = self._calls_from_threads

@@ -6,22 +6,28 @@ expired or cancelled, and is then out of every table at once, so the counts are 
 leaves ended operations in its watch lists until a purge every `purge.interval.requests`, because
 its lists are shared by threads; on one loop there is nothing to purge.
 
-Waking a watcher means reading and answering, some 20 us; 10,000 of them would hold the loop for
-190 ms. So a turn of the loop tries a bounded number and the next turns go on where it stopped.
-Trying everybody within the append that woke them was rejected for that, and because ten appends in one
-turn would try each watcher ten times.
+Waking a watcher means answering, some 20 us; 10,000 of them would hold the loop for 200 ms. So a turn of
+the loop tries a bounded number and the next turns go on where it stopped. Trying everybody within the append
+that woke them was rejected for that, and because ten appends in one turn would try each watcher ten times.
+Whoever was answered in such a turn asks again at once, which costs more than the answer did: as long as
+others still wait for theirs, the loop is told to hold the answered ones back (`Held`). Not for longer than
+it takes to try all who waited when the holding began, so nobody is held back by those who come later.
+
+A turn takes the watchers from the front of their dict; who is answered leaves it, who is not goes to its end.
+A copy of the dict at the start would touch every watcher, most of them not in the processor's caches, before
+the first of them is answered.
 
 A key with one watcher maps to the operation itself, with more to a dict in order of arrival: most keys
 have one, and removal stays in constant time (a list's would not).
 """
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import islice
 
 from barnabas.base.dataclass import dataclass
 from barnabas.base.enums import Enum
-from barnabas.base.hints import Final
+from barnabas.base.hints import Any, Final, Protocol
 from barnabas.timing.timer_wheel import Timer, TimerWheel
 
 TRIES_MAX_PER_TURN: Final = 64
@@ -50,6 +56,16 @@ class PurgatoryStatistics:
     expired: int
     cancelled: int
     keys_to_check: int
+
+
+class Held(Protocol):
+    """Who can let owners wait that were answered, while others still wait for their answer."""
+
+    def hold_back(self, owners: Sequence[Any], /) -> None:
+        """Take nothing more from these, owners as `try_complete_else_watch` was given, until `let_go`."""
+
+    def let_go(self) -> None:
+        """Go on with all of them."""
 
 
 class DelayedOperation(Timer):
@@ -164,6 +180,7 @@ class Purgatory:
         call_soon: runs a function at the end of this turn of the loop or in the next, never at once.
             What is called while such functions run must wait for the next turn.
         tries_max: watchers tried per turn.
+        held: holds back those who were answered, when a turn could not try everybody; None: nobody does.
     """
 
     __slots__ = (
@@ -172,10 +189,13 @@ class Purgatory:
         "_completed",
         "_drain_is_due",
         "_expired",
+        "_held",
+        "_holding_turns",
         "_keys_to_check",
         "_keys_to_check_set",
         "_owned",
-        "_scan",
+        "_pass_key",
+        "_pass_tries",
         "_stop_reason",
         "_tries_max",
         "_waiting",
@@ -192,6 +212,7 @@ class Purgatory:
         call_soon: Callable[[Callable[[], None]], None],
         *,
         tries_max: int = TRIES_MAX_PER_TURN,
+        held: Held | None = None,
     ) -> None:
         self.name = name
         self._wheel = wheel
@@ -206,7 +227,10 @@ class Purgatory:
         self._cancelled = 0
         self._keys_to_check: deque[Hashable] = deque()
         self._keys_to_check_set: set[Hashable] = set()
-        self._scan: Iterator[DelayedOperation] | None = None
+        self._pass_key: Hashable = None  # whose watchers are being tried
+        self._pass_tries = 0  # how many of them are left; one too many when some ended otherwise
+        self._held = held
+        self._holding_turns = 0  # for how many more turns answered owners are held back; 0: nobody is
         self._drain_is_due = False
         self._stop_reason: Enum | None = None
 
@@ -309,6 +333,15 @@ class Purgatory:
         )
         return sum([operation.complete(reason) for operation in everybody])
 
+    def is_watched(self, key: Hashable) -> bool:
+        """Whether anybody waits for a key."""
+        return key in self._watchers
+
+    @property
+    def has_more_to_try(self) -> bool:
+        """Whether watchers are left to be tried, in this turn or later ones."""
+        return self._pass_tries > 0 or bool(self._keys_to_check)
+
     def statistics(self) -> PurgatoryStatistics:
         return PurgatoryStatistics(
             num_delayed_operations=self._waiting,
@@ -317,45 +350,104 @@ class Purgatory:
             completed=self._completed,
             expired=self._expired,
             cancelled=self._cancelled,
-            keys_to_check=len(self._keys_to_check) + (self._scan is not None),
+            keys_to_check=len(self._keys_to_check) + (self._pass_tries > 0),
         )
 
     def _forget(self, operation: DelayedOperation) -> None:
         watchers = self._watchers
         for key in operation._keys:
-            _unlink(watchers, key, operation)
+            present = watchers[key]
+            if present.__class__ is dict and len(present) > 1:
+                del present[operation]
+            else:
+                _unlink(watchers, key, operation)
         self._watch_entries -= len(operation._keys)
-        if operation._owner is not None:
-            _unlink(self._owned, operation._owner, operation)
+        owner = operation._owner
+        if owner is not None:
+            if self._owned[owner] is operation:
+                del self._owned[owner]
+            else:
+                _unlink(self._owned, owner, operation)
         self._waiting -= 1
 
     def _drain(self) -> None:
         """Spend one turn's tries; have the loop call again when there is more to do."""
         self._drain_is_due = False
         tries = self._tries_max
+        answered: list[Hashable] = []
         try:
-            while tries > 0:
-                if self._scan is None:
-                    self._scan = self._next_scan()
-                    if self._scan is None:
-                        return
-                operation = next(self._scan, None)
-                if operation is None:
-                    self._scan = None
-                elif not operation.is_done:
-                    tries -= 1
-                    operation.try_complete()
+            while tries > 0 and (self._pass_tries > 0 or self._begin_pass()):
+                tries -= self._go_on_with_pass(tries, answered)
         finally:
             # Also when an operation raised: that is for the loop to report, the others still wake.
-            if (self._scan is not None or self._keys_to_check) and not self._drain_is_due:
+            is_more = self._pass_tries > 0 or bool(self._keys_to_check)
+            if is_more and not self._drain_is_due:
                 self._drain_is_due = True
                 self._call_soon(self._drain)
+            if self._held is not None and (is_more or self._holding_turns):
+                self._hold_back(self._held, answered, is_more)
 
-    def _next_scan(self) -> Iterator[DelayedOperation] | None:
+    def _begin_pass(self) -> bool:
+        """Begin with the next key that has watchers; False when there is none."""
         while self._keys_to_check:
             key = self._keys_to_check.popleft()
             self._keys_to_check_set.discard(key)
             operations = self._watchers.get(key)
             if operations is not None:
-                return iter(_snapshot(operations))
-        return None
+                self._pass_key = key
+                self._pass_tries = len(operations) if isinstance(operations, dict) else 1
+                return True
+        self._pass_key = None
+        return False
+
+    def _go_on_with_pass(self, tries: int, answered: list[Hashable]) -> int:
+        """Try some watchers of the pass's key and return how many were tried.
+
+        Args:
+            answered: gets the owners of those that completed.
+        """
+        key = self._pass_key
+        operations = self._watchers.get(key)
+        if operations is None:
+            self._pass_tries = 0
+            return 0
+        if not isinstance(operations, dict):
+            self._pass_tries = 1
+            batch = [operations]
+        else:
+            batch = list(islice(operations, min(tries, self._pass_tries)))
+        tried = 0
+        for operation in batch:
+            self._pass_tries -= 1
+            if operation.is_done:  # since another one answered: its connection closed, say
+                continue
+            tried += 1
+            owner = operation._owner
+            completed = False
+            try:
+                completed = operation.try_complete()
+            finally:
+                if completed:
+                    answered.append(owner)
+                else:
+                    _move_to_end(self._watchers, key, operation)
+        return tried
+
+    def _hold_back(self, held: Held, answered: Sequence[Hashable], is_more: bool) -> None:
+        if self._holding_turns == 0:
+            self._holding_turns = self._waiting // self._tries_max + 1
+        else:
+            self._holding_turns -= 1
+        if is_more and self._holding_turns:
+            held.hold_back([owner for owner in answered if owner is not None])
+        else:
+            self._holding_turns = 0
+            held.let_go()
+
+
+def _move_to_end(table: dict[Hashable, _Operations], key: Hashable, operation: DelayedOperation) -> None:
+    """Have a watcher tried after the others, if it still is one."""
+    present = table.get(key)
+    if isinstance(present, dict) and operation in present:
+        del present[operation]
+        present[operation] = None

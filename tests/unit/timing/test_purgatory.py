@@ -2,8 +2,9 @@
 
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from enum import Enum
+from types import SimpleNamespace
 
 import pytest
 
@@ -67,7 +68,18 @@ class Setup:
     def __init__(self, tries_max: int = 64) -> None:
         self.turns = Turns()
         self.wheel = TimerWheel(0)
-        self.purgatory = Purgatory("Fetch", self.wheel, self.turns.call_soon, tries_max=tries_max)
+        self.held: list[list[Hashable]] = []  # those that are held back, by turn
+
+        def hold_back(owners: Sequence[Hashable]) -> None:
+            self.held.append(list(owners))
+
+        self.purgatory = Purgatory(
+            "Fetch",
+            self.wheel,
+            self.turns.call_soon,
+            tries_max=tries_max,
+            held=SimpleNamespace(hold_back=hold_back, let_go=self.held.clear),
+        )
 
     def park(self, *keys: str, owner: str | None = None, deadline_ms: int = 1_000) -> Wait:
         wait = Wait(deadline_ms)
@@ -407,4 +419,82 @@ def test_f25_a_waiting_operation_may_watch_more_keys() -> None:
     assert wait.ended == [Reason.CONDITION]
     # One that does not wait watches nothing.
     setup.purgatory.watch_also(wait, ("d",))
+    setup.assert_empty()
+
+
+def test_who_was_answered_is_held_back_while_others_still_wait() -> None:
+    setup = Setup(tries_max=4)
+    waits = [setup.park("p", owner=f"c{number}") for number in range(10)]
+    for wait in waits:
+        wait.ready = True
+    setup.purgatory.check_later("p")
+    setup.turns.turn()
+    assert setup.held == [["c0", "c1", "c2", "c3"]]
+    setup.turns.turn()
+    assert setup.held == [["c0", "c1", "c2", "c3"], ["c4", "c5", "c6", "c7"]]
+    setup.turns.turn()
+    assert setup.held == []
+    assert not setup.turns.turn()
+    setup.assert_empty()
+
+
+def test_nobody_is_held_back_who_was_not_answered_or_has_no_owner() -> None:
+    setup = Setup(tries_max=4)
+    waits = [setup.park("p", owner=f"c{number}" if number % 2 else None) for number in range(10)]
+    waits[0].ready = waits[1].ready = True
+    setup.purgatory.check_later("p")
+    setup.turns.turn()
+    assert setup.held == [["c1"]]
+    setup.turns.run()
+    assert setup.held == []
+
+
+def test_a_turn_that_has_tried_everybody_holds_nobody_back() -> None:
+    setup = Setup(tries_max=4)
+    waits = [setup.park("p", owner=f"c{number}") for number in range(4)]
+    for wait in waits:
+        wait.ready = True
+    setup.purgatory.check_later("p")
+    setup.turns.run()
+    assert setup.held == []
+
+
+def test_nobody_is_held_back_by_those_who_come_later() -> None:
+    """However much is woken meanwhile: no longer than it takes to try all who waited."""
+    setup = Setup(tries_max=4)
+    for number in range(12):
+        setup.park("p0", owner=f"c{number}").ready = True
+    setup.purgatory.check_later("p0")
+    longest = held_for = 0
+    for turn in range(1, 60):
+        for number in range(8):
+            setup.park(f"p{turn}", owner=f"l{turn}-{number}").ready = True
+        setup.purgatory.check_later(f"p{turn}")
+        setup.turns.turn()
+        held_for = held_for + 1 if any("c0" in owners for owners in setup.held) else 0
+        longest = max(longest, held_for)
+    assert 0 < longest <= (12 + 8) // 4 + 1
+
+
+def test_who_was_tried_in_vain_comes_last_and_only_once_in_a_pass() -> None:
+    setup = Setup(tries_max=4)
+    waits = [setup.park("p") for _ in range(10)]
+    for wait in waits[::3]:
+        wait.ready = True
+    setup.purgatory.check_later("p")
+    setup.turns.turn()
+    late = setup.park("p")
+    late.tries = 0
+    setup.turns.run()
+    assert [wait.tries for wait in waits] == [3] * 10, "twice when it was parked, once in the pass"
+    assert late.tries == 0, "it was tried when it came"
+    for wait in waits:
+        wait.ready = True
+    late.ready = True
+    order: list[Wait] = []
+    for wait in (*waits, late):
+        wait.before_try = order.append
+    setup.purgatory.check_later("p")
+    setup.turns.run()
+    assert set(order) == {late, *(wait for number, wait in enumerate(waits) if number % 3)}
     setup.assert_empty()
