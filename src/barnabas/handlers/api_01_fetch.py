@@ -32,7 +32,13 @@ from barnabas.handlers.fetch_session import FINAL_EPOCH, INITIAL_EPOCH, CachedPa
 from barnabas.handlers.fetch_session_cache import INVALID_SESSION_ID
 from barnabas.handlers.request import RequestContext
 from barnabas.protocol import messages
-from barnabas.protocol.fetch_codec import PLAIN_RESPONSE_VERSIONS, empty_response, plain_response
+from barnabas.protocol.fetch_codec import (
+    PLAIN_RESPONSE_VERSIONS,
+    RESPONSE_START_BYTES,
+    empty_response,
+    plain_response,
+    response_start,
+)
 from barnabas.replica.fetch import (
     UNKNOWN_OFFSET,
     UNTOLD_CLIENT,
@@ -41,6 +47,7 @@ from barnabas.replica.fetch import (
     FetchParams,
     FetchPartition,
     FetchPartitionResult,
+    SharedOutcome,
     bounded_limits,
     fetch_isolation,
 )
@@ -174,6 +181,8 @@ class _SessionlessFetch:
 
     def respond(self, outcome: FetchOutcome) -> None:
         """Send what was read; called by the replica layer, at once or after a wait."""
+        if outcome.__class__ is SharedOutcome and self._send_shared(outcome, INVALID_SESSION_ID):
+            return
         if self.context.api_version < FIRST_WITH_ZSTD:
             self._downgrade(outcome)
         self._send(outcome.partitions, outcome.results, INVALID_SESSION_ID)
@@ -227,6 +236,45 @@ class _SessionlessFetch:
             result.records,
         )
         context.respond_parts(parts)
+
+    def _send_shared(self, outcome: SharedOutcome, session_id: int) -> bool:
+        """Answer with the bytes that others get too; False when that cannot be: nothing is sent then."""
+        context = self.context
+        if self.failed or context.log_entry is not None:
+            return False
+        read, served, traffic = outcome.read, context.served, context.connection.traffic
+        if read.body_served is not served or read.body_traffic is not traffic:
+            # The first of its version, on a listener that may send slices in another way (F41).
+            body = self._shared_body(outcome)
+            if body is None:
+                return False
+            read.body, read.body_served, read.body_traffic = body, served, traffic
+        context.respond_parts(
+            (served.pack_header(context.correlation_id) + response_start(session_id) + read.body,)
+        )
+        outcome.release()
+        return True
+
+    def _shared_body(self, outcome: SharedOutcome) -> bytes | None:
+        """Return an answer from the topics on; None when it is no plain one, or sent from the file."""
+        context, partition, result = self.context, outcome.partitions[0], outcome.results[0]
+        if context.api_version not in PLAIN_RESPONSE_VERSIONS or result.aborted_transactions:
+            return None
+        parts = plain_response(
+            context.api_version,
+            b"",
+            INVALID_SESSION_ID,
+            partition.topic,
+            partition.topic_id,
+            partition.partition,
+            result.error_code,
+            *(result.high_watermark, result.last_stable_offset, result.log_start_offset),
+            result.aborted_transactions is not None,
+            result.preferred_read_replica,
+            result.records,
+        )
+        whole = context.connection.copied(parts)
+        return None if whole is None else whole[RESPONSE_START_BYTES:]
 
     def _respond_message(
         self,
@@ -335,6 +383,12 @@ class _IncrementalFetch(_SessionlessFetch):
         read = cast("Sequence[CachedPartition]", outcome.partitions)
         partitions, results = session.news(read, outcome.results, self.failed)
         self.context.services.replicas.settle(session.reading, outcome)
+        if (
+            outcome.__class__ is SharedOutcome
+            and len(results) == 1
+            and self._send_shared(outcome, session.id)
+        ):
+            return
         self._send(partitions, results, session.id)
 
     def respond_throttled(self, outcome: FetchOutcome, throttle_time_ms: int) -> None:

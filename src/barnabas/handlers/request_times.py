@@ -115,9 +115,13 @@ def count_request(
         return
     if times.remote is None:
         times.remote = DurationHistogram()
-    times.remote.add(responded_us - parked_us)
-    times.total_counts[bucket_of(sent_us - received_us)] += 1
-    times.local_counts[bucket_of(parked_us - received_us)] += 1
-    times.local_us += parked_us - received_us
-    times.send_counts[bucket_of(sent_us - responded_us)] += 1
-    times.send_us += sent_us - responded_us
+    local_us, remote_us, send_us = parked_us - received_us, responded_us - parked_us, sent_us - responded_us
+    total_us = sent_us - received_us
+    table, size = BUCKET_OF, TABLE_SIZE
+    times.remote.counts[table[remote_us] if 0 <= remote_us < size else bucket_of(remote_us)] += 1
+    times.remote.sum_us += remote_us
+    times.total_counts[table[total_us] if 0 <= total_us < size else bucket_of(total_us)] += 1
+    times.local_counts[table[local_us] if 0 <= local_us < size else bucket_of(local_us)] += 1
+    times.local_us += local_us
+    times.send_counts[table[send_us] if 0 <= send_us < size else bucket_of(send_us)] += 1
+    times.send_us += send_us

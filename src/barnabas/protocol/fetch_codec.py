@@ -253,6 +253,16 @@ def _request_by_name(names: Mapping[str, Any], generated: Codec) -> Codec:
     return decode
 
 
+# throttle, error, session id
+_RESPONSE_START = struct.Struct(">ihi")
+RESPONSE_START_BYTES = _RESPONSE_START.size
+
+
+def response_start(session_id: int) -> bytes:
+    """Return what comes before the topics: the part in which answers with the same records may differ."""
+    return _RESPONSE_START.pack(0, 0, session_id)
+
+
 PLAIN_RESPONSE_VERSIONS = frozenset((11, *range(13, 19)))
 """Versions that `plain_response` and `empty_response` write."""
 

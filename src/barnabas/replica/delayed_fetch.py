@@ -15,7 +15,8 @@ from barnabas.replica.fetch import NO_LEADER_EPOCH, FetchOutcome, FetchParams, F
 from barnabas.replica.partition import Partition
 from barnabas.replica.partition_state import PartitionState
 from barnabas.replica.session_partitions import SessionPartitions
-from barnabas.storage.offset_metadata import LogOffsetMetadata
+from barnabas.replica.shared_reads import SharedRead, SharedReads, key_of
+from barnabas.storage.offset_metadata import UNKNOWN_SEGMENT, LogOffsetMetadata
 from barnabas.timing.purgatory import DelayedOperation, Purgatory
 
 IsThrottled = Callable[[Partition, int], bool]
@@ -47,16 +48,22 @@ class DelayedFetch(DelayedOperation):
         parked_us: monotonic time.
         answer: reads again and calls `respond`.
         is_throttled: None when nothing throttles followers.
+        shared_reads: what others have read in this turn; None when nothing of it may be for this fetch.
+
+    Attributes:
+        shared_read: what it is answered with; None: it has to be read.
     """
 
     __slots__ = (
         "_answer",
         "_is_throttled",
+        "_shared_reads",
         "params",
         "parked_us",
         "positions",
         "requests",
         "respond",
+        "shared_read",
         "watched",
     )
 
@@ -72,6 +79,7 @@ class DelayedFetch(DelayedOperation):
         parked_us: int,
         answer: "Callable[[DelayedFetch, FetchReason], None]",
         is_throttled: IsThrottled | None = None,
+        shared_reads: SharedReads | None = None,
     ) -> None:
         super().__init__(deadline_ms)
         self.params = params
@@ -82,12 +90,26 @@ class DelayedFetch(DelayedOperation):
         self.parked_us = parked_us
         self._answer = answer
         self._is_throttled = is_throttled
+        self._shared_reads = shared_reads
+        self.shared_read: SharedRead | None = None
 
     def to_read(self) -> Sequence[FetchPartition]:
         """Return what the answer reads."""
         return self.requests
 
     def try_complete(self) -> bool:
+        shared_reads = self._shared_reads
+        if shared_reads is not None and shared_reads.by_key:
+            params = self.params
+            read = shared_reads.find(self.watched[0], key_of(params, self.requests[0]))
+            if (
+                read is not None
+                and read.reason is not None
+                and read.min_bytes == params.min_bytes
+                and read.position == self.positions[0]
+            ):
+                self.shared_read = read
+                return self.complete(read.reason)
         reason = reason_to_answer(
             self.params, self.requests, self.watched, self.positions, self._is_throttled
         )
@@ -104,6 +126,7 @@ class DelayedFetch(DelayedOperation):
     def _let_go(self) -> None:
         # A capped pass may still hold this operation: the connection behind `respond` is free at once (F31).
         del self.respond, self._answer
+        self.shared_read = None
 
 
 class DelayedSessionFetch(DelayedFetch):
@@ -183,20 +206,25 @@ def reason_to_answer(
         error = partition.access_error(request.current_leader_epoch, only_leader)
         if error is not _NONE:
             return _CASE_OF_ERROR[error]
-        bound = partition.bound(isolation)
-        offset, bound_offset = position.message_offset, bound.message_offset
+        bound_offset, bound_segment, bound_position = partition.bound(isolation)
+        offset, segment, start = position
         if offset > bound_offset:
             return FetchReason.CASE_F_OTHER_SEGMENT
-        # At equal offsets the segments may differ after a roll: that is no case F.
-        if offset < bound_offset and not (
-            is_throttled is not None
-            and params.is_from_follower
-            and is_throttled(partition, params.replica_id)
+        # At equal offsets the segments may differ after a roll: that is no case F. A place that is not known
+        # is neither on an older segment nor on the same.
+        if (
+            offset < bound_offset
+            and segment != UNKNOWN_SEGMENT != bound_segment
+            and not (
+                is_throttled is not None
+                and params.is_from_follower
+                and is_throttled(partition, params.replica_id)
+            )
         ):
-            if position.on_older_segment(bound):
+            if segment < bound_segment:
                 return FetchReason.CASE_F_OTHER_SEGMENT
-            if position.on_same_segment(bound):
-                available_bytes += min(bound.position_difference(position), request.max_bytes)
+            if segment == bound_segment:
+                available_bytes += min(bound_position - start, request.max_bytes)
         if request.last_fetched_epoch != NO_LEADER_EPOCH and (
             partition.diverging_epoch(request.last_fetched_epoch, request.fetch_offset) is not None
         ):

@@ -17,6 +17,7 @@ from barnabas.storage.offset_metadata import UNKNOWN_OFFSET_METADATA, LogOffsetM
 
 if TYPE_CHECKING:
     from barnabas.base.region import LeasedFile
+    from barnabas.replica.shared_reads import SharedRead
     from barnabas.storage.slice_check import CheckedSlice
 
 CONSUMER_REPLICA_ID = -1
@@ -287,6 +288,32 @@ class FetchOutcome:
     def release(self) -> None:
         """Give back every slice: for an answer that nobody will send."""
         release_records(self.results)
+
+
+class SharedOutcome(FetchOutcome):
+    """The answer to a fetch that gets what another one has read, by a result and a slice of its own.
+
+    Attributes:
+        read: what was read, and what answers to such fetches have in common.
+    """
+
+    __slots__ = ("read",)
+
+    def __init__(
+        self,
+        read: "SharedRead",
+        partitions: Sequence[FetchPartition],
+        reason: FetchReason,
+        parked_us: int,
+        answered_us: int,
+    ) -> None:
+        self.read = read
+        self.partitions = partitions
+        self.results = [read.result()]
+        self.reason = reason
+        self.records_bytes = read.records.length
+        self.parked_us = parked_us
+        self.answered_us = answered_us
 
 
 def release_records(results: Sequence[FetchPartitionResult]) -> None:

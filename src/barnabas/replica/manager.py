@@ -38,6 +38,7 @@ from barnabas.replica.fetch import (
     FetchPartition,
     FetchPartitionResult,
     FetchReason,
+    SharedOutcome,
     release_records,
 )
 from barnabas.replica.fetch_reader import FetchReader, SelectReplica
@@ -54,10 +55,12 @@ from barnabas.replica.partition_traffic import count_out
 from barnabas.replica.produce import INTERNAL_TOPICS, AppendReason
 from barnabas.replica.replica_statistics import ReplicaManagerStatistics, WaitingStatistics
 from barnabas.replica.session_partitions import QuietChanges, SessionPartitions
+from barnabas.replica.shared_reads import READS_MAX as SHARED_READS_MAX
+from barnabas.replica.shared_reads import SharedRead, SharedReads, key_of
 from barnabas.storage.log import Log
 from barnabas.storage.log_config import LogConfig
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.timing.purgatory import TRIES_MAX_PER_TURN, Purgatory
+from barnabas.timing.purgatory import TRIES_MAX_PER_TURN, Held, Purgatory
 from barnabas.timing.timer_wheel import TimerWheel
 
 if TYPE_CHECKING:
@@ -81,6 +84,7 @@ class ReplicaManager:
         is_throttled: None: followers are never throttled.
         cold_reads: who brings in what a look-up needs (F44); None: look-ups wait for the disk.
         verifier: checks what fetches are served with; None: nobody does.
+        held: see Purgatory, for the owners of fetches.
 
     Attributes:
         verifier: the same.
@@ -106,6 +110,7 @@ class ReplicaManager:
         is_throttled: IsThrottled | None = None,
         cold_reads: ColdReads | None = None,
         verifier: "FetchVerifier | None" = None,
+        held: Held | None = None,
     ) -> None:
         self._clock = clock
         self._log_manager = log_manager
@@ -133,12 +138,15 @@ class ReplicaManager:
         )
         self.selects_replicas = self.reader.selects_replicas
         self.list_offsets = OffsetsByTime(self.partitions, self._cold_lookups).list_offsets
-        self._fetches = Purgatory("Fetch", wheel, call_soon, tries_max=tries_max_per_turn)
+        self._fetches = Purgatory("Fetch", wheel, call_soon, tries_max=tries_max_per_turn, held=held)
         self._produces = Purgatory("Produce", wheel, call_soon, tries_max=tries_max_per_turn)
         self.append = Appends(self.partitions, self._produces, clock, self._wake).append
         self._deletions = Purgatory("DeleteRecords", wheel, call_soon, tries_max=tries_max_per_turn)
         self._quiet_changes = QuietChanges(call_soon)
         self._fetch_reasons: Counter[FetchReason] = Counter()
+        self._call_soon = call_soon
+        self._shared_reads = SharedReads()
+        self._shares_reads = select_replica is None and verifier is None
         # One bound method for all parked fetches, not one each.
         self._answer_parked = self._answer_parked_fetch
 
@@ -287,6 +295,7 @@ class ReplicaManager:
         by_name = self.partitions.by_name
         watched = tuple([by_name[request.topic, request.partition] for request in requests])
         parked_us = self._clock.monotonic_us()
+        shares = self._shares_reads and session is None and len(requests) == 1 and not params.is_from_follower
         operation = (DelayedFetch if session is None else DelayedSessionFetch)(
             parked_us // 1000 + params.max_wait_ms,
             params=params,
@@ -297,6 +306,7 @@ class ReplicaManager:
             parked_us=parked_us,
             answer=self._answer_parked,
             is_throttled=self._is_throttled,
+            shared_reads=self._shared_reads if shares else None,
         )
         keys: tuple[Hashable, ...] = watched
         if session is not None:
@@ -307,8 +317,17 @@ class ReplicaManager:
 
     def _answer_parked_fetch(self, operation: DelayedFetch, reason: FetchReason) -> None:
         self._fetch_reasons[reason] += 1
+        if operation.shared_read is not None:
+            self._answer_shared(operation, operation.shared_read, operation.requests, reason)
+            return
         requests = operation.to_read()
         try:
+            partition = self._sharing_partition(operation, requests)
+            if partition is not None:
+                read = self._shared_reads.find(partition, key_of(operation.params, requests[0]))
+                if read is not None:
+                    self._answer_shared(operation, read, requests, reason)
+                    return
             results, records_bytes, _ = self.reader.read(operation.params, requests, is_first=False)
         except Exception:
             # A fault of ours, for the loop to report; but no request stands behind this call any more that
@@ -319,8 +338,67 @@ class ReplicaManager:
             raise
         if records_bytes:
             count_out(self.partitions.by_name, requests, results)
+            if partition is not None:
+                self._share(operation, partition, requests[0], results[0], reason)
         now_us = self._clock.monotonic_us()
         operation.respond(FetchOutcome(requests, results, reason, records_bytes, operation.parked_us, now_us))
+
+    def _answer_shared(
+        self,
+        operation: DelayedFetch,
+        read: SharedRead,
+        requests: Sequence[FetchPartition],
+        reason: FetchReason,
+    ) -> None:
+        traffic = read.partition.traffic
+        traffic.fetches += 1
+        traffic.bytes_out += read.records.length
+        now_us = self._clock.monotonic_us()
+        operation.respond(SharedOutcome(read, requests, reason, operation.parked_us, now_us))
+
+    def _sharing_partition(
+        self, operation: DelayedFetch, requests: Sequence[FetchPartition]
+    ) -> Partition | None:
+        """Return the one partition of a parked fetch that may share its read, if others are left for that.
+
+        Nearly always there are none, and it is answered as if nothing were shared.
+        """
+        if len(requests) != 1 or not self._shares_reads or operation.params.is_from_follower:
+            return None
+        partition = self.partitions.by_name.get((requests[0].topic, requests[0].partition))
+        if partition is None:
+            return None
+        fetches = self._fetches
+        if self._shared_reads.by_key or fetches.is_watched(partition):
+            return partition
+        # Who waits for a session's quiet partitions does not watch them.
+        return partition if fetches.has_more_to_try and isinstance(operation, DelayedSessionFetch) else None
+
+    def _share(
+        self,
+        operation: DelayedFetch,
+        partition: Partition,
+        request: FetchPartition,
+        result: FetchPartitionResult,
+        reason: FetchReason,
+    ) -> None:
+        """Keep for the others what was read for this one, until the end of the turn."""
+        shared_reads = self._shared_reads
+        if result.records is None or len(shared_reads.by_key) >= SHARED_READS_MAX:
+            return
+        if not shared_reads.by_key:
+            self._call_soon(shared_reads.clear)
+        # Of a session's fetch the places are not those of what it reads.
+        is_session = isinstance(operation, DelayedSessionFetch)
+        read = SharedRead(
+            partition,
+            result,
+            result.records,
+            reason=None if is_session else reason,
+            min_bytes=operation.params.min_bytes,
+            position=None if is_session else operation.positions[0],
+        )
+        shared_reads.keep(key_of(operation.params, request), read)
 
     def settle(self, session: SessionPartitions, outcome: FetchOutcome) -> None:
         """Its client is told of `outcome`: what is quiet need not be read until something changes (F37)."""

@@ -270,6 +270,7 @@ class Broker:
             log_config_for=self._log_config,
             cold_reads=self._cold_reads,
             verifier=configs.fetch_verifier(settings),
+            held=self._reactor,
         )
         self._replicas.partitions.directory_ids = frozenset(formatted.directory_ids.values())
         self._replicas.partitions.deleted_topic_ids = loaded.topic_ids_deleted
