@@ -1,14 +1,15 @@
 """Compile the hot modules: `./dev wheel --compiled`, or a copy of src to test and measure.
 
     python -m tools.compile --into FOLDER           a copy of src with extension modules beside the sources
+    python -m tools.compile --trained FOLDER        the same, as the wheel has them
     python -m tools.compile --wheel FOLDER          a wheel of this Python and platform
     python -m tools.compile --wheel FOLDER --pure   the wheel that `pip install .` makes, without any
 
 Cython reads the same .py files that run without it; none is written for it. What more it has to know, which
 class is a struct and which parameter one of these, `tools/compiled_types.py` draws from slots and
 annotations. Sources stay in the wheel, so that tracebacks show lines and BARNABAS_PURE=1 runs them
-(docs/adr/0012). The list below is by measurement; it is to be the whole path of a Fetch and a Produce, which
-halves their CPU once the event loop's turns have stages.
+(docs/adr/0012). The list below is by measurement, the whole path of a Fetch and a Produce; and so is that a
+wheel's modules are compiled twice, the second time by what a load has shown to be hot.
 
 Rejected: a build backend that compiles. `pip install .` would then ask for a C compiler, or hide that there
 is none.
@@ -16,6 +17,7 @@ is none.
 
 import argparse
 import contextlib
+import hashlib
 import shutil
 import subprocess
 import sys
@@ -30,7 +32,10 @@ from tools.compiled_types import Declarations
 ROOT = Path(__file__).resolve().parent.parent
 
 COMPILED = ROOT / "build" / "compiled"
-"""Where `./dev test --compiled` tests what then goes into the wheel."""
+"""What `./dev test --compiled` tests."""
+
+TRAINED = ROOT / "build" / "trained"
+"""What goes into the wheel: the same C code, optimised for a load."""
 
 HOT_MODULES = (
     "base/clock",
@@ -94,6 +99,8 @@ PLAIN: frozenset[str] = frozenset()
 
 COMPILER_FLAGS = ("-O2", "-g0", "-fno-semantic-interposition")
 LINKER_FLAGS = ("-s",)
+COUNTING_FLAGS = ("-fprofile-generate", "-fprofile-update=single")
+COUNTED_FLAGS = ("-fprofile-use", "-fprofile-correction", "-Wno-missing-profile")
 
 DIRECTIVES = {
     # What is annotated in a prepared source is a struct; `compiled_types` has taken away all else.
@@ -110,6 +117,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Compile the hot modules.")
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--into", type=Path, metavar="FOLDER", help="copy src there and compile the copy")
+    where.add_argument(
+        "--trained", type=Path, metavar="FOLDER", help="the same, optimised for a load as the wheel is"
+    )
     where.add_argument("--wheel", type=Path, metavar="FOLDER", help="make a wheel there")
     parser.add_argument("--pure", action="store_true", help="with --wheel: without extension modules")
     parser.add_argument("--jobs", type=int, default=2)
@@ -117,19 +127,69 @@ def main() -> int:
     if options.into is not None:
         copy_and_compile(options.into, options.jobs)
         return 0
+    if options.trained is not None:
+        compile_trained(options.trained, options.jobs)
+        return 0
     options.wheel.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="barnabas-wheel-") as folder:
         pure = pure_wheel(Path(folder) / "pure")
         if options.pure:
             print(shutil.copy(pure, options.wheel))
         else:
-            copy_and_compile(COMPILED, options.jobs)
+            compile_trained(TRAINED, options.jobs)
             print(compiled_wheel(pure, Path(folder), options.wheel))
     return 0
 
 
+def compile_trained(folder: Path, jobs: int) -> None:
+    """As `copy_and_compile`, but twice, the second time by what a load between them has shown to be hot.
+
+    Some four minutes on two cores; nothing when nothing has changed since.
+    """
+    # Only here: it needs barnabas, and a test may read the list above without.
+    from tools.compile_training import train
+
+    typed = _copy_sources(folder)
+    digest = _digest(typed)
+    stamp = folder / "trained"
+    if stamp.exists() and stamp.read_text() == digest:
+        return
+    stamp.unlink(missing_ok=True)
+    _forget_objects(folder)
+    for found in typed.rglob("*.gcda"):
+        found.unlink()
+    _compile(folder, jobs, COUNTING_FLAGS, COUNTING_FLAGS)
+    train(folder)
+    _forget_objects(folder)
+    _compile(folder, jobs, COUNTED_FLAGS, ())
+    stamp.write_text(digest)
+
+
+def _forget_objects(folder: Path) -> None:
+    """Have all compiled again; what was counted stays."""
+    for pattern in ("*.so", "*.o"):
+        for found in folder.rglob(pattern):
+            found.unlink()
+
+
+def _digest(typed: Path) -> str:
+    """Return what the extension modules follow from."""
+    digest = hashlib.sha256(repr((sys.version, COMPILER_FLAGS, COUNTED_FLAGS, DIRECTIVES)).encode())
+    for path in sorted((typed / "barnabas").rglob("*")):
+        if path.suffix in (".py", ".pxd"):
+            digest.update(f"{path.relative_to(typed)} {path.stat().st_size} ".encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def copy_and_compile(folder: Path, jobs: int) -> None:
     """Copy src into `folder`, an extension module beside each hot source; what is unchanged is kept."""
+    _copy_sources(folder)
+    _compile(folder, jobs, (), ())
+
+
+def _copy_sources(folder: Path) -> Path:
+    """Copy src into `folder`, and return where in it the prepared hot sources are."""
     there = {
         folder / path.relative_to(ROOT / "src"): path.read_bytes()
         for path in (ROOT / "src" / "barnabas").rglob("*")
@@ -144,6 +204,11 @@ def copy_and_compile(folder: Path, jobs: int) -> None:
         for package in Path("barnabas", name).parents[:-1]:
             there[typed / package / "__init__.py"] = b""
     _make_so(there, [folder / "barnabas", typed / "barnabas"])
+    return typed
+
+
+def _compile(folder: Path, jobs: int, compiler_flags: tuple[str, ...], linker_flags: tuple[str, ...]) -> None:
+    """Compile the prepared sources with these flags besides the usual ones."""
     # Only here, so that a test may read the list without a compiler.
     from Cython.Build import cythonize
     from setuptools import Extension, setup
@@ -151,12 +216,13 @@ def copy_and_compile(folder: Path, jobs: int) -> None:
     extensions = [
         Extension(
             f"barnabas.{name.replace('/', '.')}", [f"barnabas/{name}.py"],
-            extra_compile_args=list(COMPILER_FLAGS), extra_link_args=list(LINKER_FLAGS),
+            extra_compile_args=[*COMPILER_FLAGS, *compiler_flags],
+            extra_link_args=[*LINKER_FLAGS, *linker_flags],
         )
         for name in HOT_MODULES
     ]  # fmt: skip
     target = str(folder.resolve())
-    with contextlib.chdir(typed):
+    with contextlib.chdir(folder / "typed"):
         made = cythonize(extensions, nthreads=jobs, compiler_directives=DIRECTIVES, build_dir="c", quiet=True)
         build = ["build_ext", "--build-lib", target, f"-j{jobs}", "--build-temp", "o"]
         setup(name="barnabas", packages=[], ext_modules=made, script_args=["--quiet", *build])
@@ -189,8 +255,8 @@ def compiled_wheel(pure: Path, folder: Path, target: Path) -> Path:
     unpacked = folder / "unpacked"
     _wheel("unpack", "--dest", unpacked, pure)
     (content,) = unpacked.iterdir()
-    for extension in (COMPILED / "barnabas").rglob("*.so"):
-        shutil.copy(extension, content / extension.relative_to(COMPILED))
+    for extension in (TRAINED / "barnabas").rglob("*.so"):
+        shutil.copy(extension, content / extension.relative_to(TRAINED))
     (description,) = content.glob("*.dist-info/WHEEL")
     tag = next(str(tag) for tag in sys_tags() if "manylinux" not in str(tag))
     lines = [

@@ -12,7 +12,7 @@ from benchmarks.brokers.server import Server, Transport
 from benchmarks.host import ROOT
 from benchmarks.programs import UnavailableError
 from tests.oracle.kafka import free_ports
-from tools.compile import COMPILED, HOT_MODULES
+from tools.compile import HOT_MODULES, TRAINED
 
 NAMES = {Transport.PLAIN: "PLAINTEXT", Transport.HEAP: "HEAP", Transport.TLS: "SSL"}
 
@@ -61,7 +61,7 @@ class CompiledServer(BarnabasServer):
 
     def check_available(self) -> None:
         done = subprocess.run(
-            [sys.executable, "-m", "tools.compile", "--into", str(COMPILED)],
+            [sys.executable, "-m", "tools.compile", "--trained", str(TRAINED)],
             cwd=ROOT, capture_output=True, text=True, check=False,
         )  # fmt: skip
         if done.returncode != 0:
@@ -71,7 +71,7 @@ class CompiledServer(BarnabasServer):
         return f"{barnabas.__version__}, {len(HOT_MODULES)} modules compiled"
 
     def environment(self) -> dict[str, str]:
-        return {**super().environment(), "PYTHONPATH": str(COMPILED)}
+        return {**super().environment(), "PYTHONPATH": str(TRAINED)}
 
 
 def certificates_of(directory: Path) -> Path:
