@@ -276,23 +276,12 @@ class Connection:
         """
         if sum(map(len, parts)) > JOIN_BYTES_MAX:
             return None
-        staging = self._loop.staging
-        data: list[Buffer] = []
-        staged_bytes = 0
+        minimum = self.traffic.zero_copy_min_bytes
+        if any(part.__class__ is FileSlice and part.length >= minimum for part in parts):
+            return None
         with suppress(SliceError, SliceCutError):
-            for part in parts:
-                if part.__class__ is not FileSlice:
-                    data.append(part)  # type: ignore[arg-type]
-                    continue
-                if part.length >= self.traffic.zero_copy_min_bytes:
-                    return None
-                copied = read_slice(part, self._loop.cold_reads, staging[staged_bytes:])
-                if copied is None:
-                    return None
-                data.append(copied)
-                staged_bytes += part.length
-            self.traffic.output.staged_bytes += staged_bytes
-            return b"".join(data)
+            data = self._staged(parts)
+            return None if data is None else b"".join(data)
         return None
 
     def complete_without_response(self) -> None:
@@ -738,28 +727,39 @@ class Connection:
 
     def _send_copied(self, length: int, parts: Sequence[Part]) -> None:
         """Answer with slices that are small enough to be copied."""
-        data: list[Buffer] = [_pack_length(length)]
-        cold_reads = self._loop.cold_reads
-        staging = self._loop.staging  # longer than all of an answer that is joined
-        staged_bytes = 0
         try:
-            for part in parts:
-                if part.__class__ is FileSlice:
-                    copied = read_slice(part, cold_reads, staging[staged_bytes:])
-                    if copied is None:
-                        self._enqueue(length, parts)
-                        return
-                    data.append(copied)
-                    staged_bytes += part.length
-                else:
-                    data.append(part)  # type: ignore[arg-type]
+            data = self._staged(parts)
         except (SliceError, SliceCutError) as error:
             self._slice_failed(error)
             _release(parts)  # after its owner was told, who may want to look at the file
             return
+        if data is None:
+            self._enqueue(length, parts)
+            return
         _release(parts)
+        self._send_joined(b"".join((_pack_length(length), *data)))
+
+    def _staged(self, parts: Sequence[Part]) -> list[Buffer] | None:
+        """Return small parts with their slices read into the loop's buffer; None when one is not in memory.
+
+        Raises:
+            SliceError, SliceCutError: a slice could not be read.
+        """
+        data: list[Buffer] = []
+        cold_reads = self._loop.cold_reads
+        staging = self._loop.staging  # longer than all of an answer that is joined
+        staged_bytes = 0
+        for part in parts:
+            if part.__class__ is FileSlice:
+                copied = read_slice(part, cold_reads, staging[staged_bytes:])
+                if copied is None:
+                    return None
+                data.append(copied)
+                staged_bytes += part.length
+            else:
+                data.append(part)  # type: ignore[arg-type]
         self.traffic.output.staged_bytes += staged_bytes
-        self._send_joined(b"".join(data))
+        return data
 
     def _enqueue(self, length: int, parts: Sequence[Part]) -> None:
         """Queue an answer, and send of it what goes unless more answers are about to follow."""

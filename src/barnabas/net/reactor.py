@@ -7,7 +7,7 @@ wait return at once, so neither one busy connection nor 10,000 wake-ups hold up 
 
 Small requests pass in stages: up to sixteen are received, then these are handled, then their answers are
 sent. One after the other, the kernel's code between two of them would take the interpreter's place in the
-processor's caches and back: an empty fetch of 16 connections took a third more CPU (docs/performance.md).
+processor's caches and back: an empty fetch of 16 connections took a fifth more CPU (docs/adr/0013).
 
 asyncio and uvloop were measured and rejected: they take 10 us of CPU for an empty fetch against 8.5 here,
 and cannot sendfile behind a header without a second packet or tell a half-closed peer while not reading.
