@@ -67,6 +67,7 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[FakeBroker]]:
     for name in ("failure", "clean", "signals"):
         monkeypatch.setattr(FakeBroker, name, getattr(FakeBroker, name))
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests themselves may run under nohup
     yield FakeBroker
     for number, handler in before.items():
         signal.signal(number, handler)
