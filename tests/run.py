@@ -1,9 +1,10 @@
 """What `./dev test` runs: set up the toolchain, then one pytest over everything.
 
-    python -m tests.run [--slow] [--compiled] [pytest arguments]
+    python -m tests.run [--slow] [--compiled | --trained] [pytest arguments]
 
 With --compiled it compiles the hot modules first, and a Python that knows no other Barnabas runs the tests
-(tools/compiled_python.py).
+(tools/compiled_python.py): quickly, without optimisation; with --trained as the wheel has them, which takes
+minutes.
 
 One pytest process with some workers, so that there is one closing line and both cores are busy: tests
 that share a broker stay together on one worker (conftest.py groups them), the longest begin first, and
@@ -26,7 +27,7 @@ from tests import toolchain
 WORKERS = 3
 """For the two cores that CI has: tests wait a third of their time for clients, JVMs and deadlines."""
 
-COMPILED = "--compiled"
+BUILDS = ("--compiled", "--trained")
 
 DEBIAN_PACKAGES = {
     "javac": "default-jdk-headless",
@@ -40,9 +41,10 @@ DEBIAN_PACKAGES = {
 def main(arguments: list[str]) -> int:
     """Run the tests and return pytest's exit status."""
     python, environment = sys.executable, os.environ.copy()
-    if COMPILED in arguments:
-        arguments = [argument for argument in arguments if argument != COMPILED]
-        python = compiled_python()
+    builds = [argument for argument in arguments if argument in BUILDS]
+    if builds:
+        arguments = [argument for argument in arguments if argument not in BUILDS]
+        python = compiled_python(as_the_wheel="--trained" in builds)
         environment["BARNABAS_TEST_BUILD"] = "compiled"
     prepare()
     command = [python, "-m", "pytest", "-rs"]
@@ -52,7 +54,7 @@ def main(arguments: list[str]) -> int:
     return subprocess.run([*command, *arguments], env=environment, check=False).returncode
 
 
-def compiled_python() -> str:
+def compiled_python(*, as_the_wheel: bool) -> str:
     """Compile the hot modules, as far as they changed; return a Python that runs them."""
     # Only here: both need what `./dev test` does without.
     from tools import compile as compiling
@@ -61,8 +63,13 @@ def compiled_python() -> str:
     needed = {"gcc": shutil.which("gcc"), "python3-dev": has_headers()}
     install([package for package, is_there in needed.items() if not is_there])
     began = time.monotonic()
-    compiling.copy_and_compile(compiling.COMPILED, jobs=2)
-    python = making.make()
+    if as_the_wheel:
+        folder = compiling.TRAINED
+        compiling.compile_trained(folder, jobs=2)
+    else:
+        folder = compiling.COMPILED
+        compiling.copy_and_compile(folder, jobs=2)
+    python = making.make(folder)
     print(f"tests: compiling took {time.monotonic() - began:.0f} s", flush=True)
     return str(python)
 

@@ -34,10 +34,10 @@ from tools.compiled_types import Declarations
 ROOT = Path(__file__).resolve().parent.parent
 
 COMPILED = ROOT / "build" / "compiled"
-"""What `./dev test --compiled` tests."""
+"""What `./dev test --compiled` tests: not optimised, which takes a third of the time."""
 
 TRAINED = ROOT / "build" / "trained"
-"""What goes into the wheel: the same C code, optimised for a load."""
+"""What goes into the wheel and `./dev test --trained` tests: the same C code, optimised for a load."""
 
 HOT_MODULES = (
     "base/clock",
@@ -101,6 +101,7 @@ PLAIN: frozenset[str] = frozenset()
 
 COMPILER_FLAGS = ("-O2", "-g0", "-fno-semantic-interposition")
 LINKER_FLAGS = ("-s",)
+QUICK_FLAGS = ("-O0",)
 COUNTING_FLAGS = ("-fprofile-generate", "-fprofile-update=single")
 COUNTED_FLAGS = ("-fprofile-use", "-fprofile-correction", "-Wno-missing-profile")
 
@@ -188,9 +189,12 @@ def _digest(typed: Path) -> str:
 
 
 def copy_and_compile(folder: Path, jobs: int) -> None:
-    """Copy src into `folder`, an extension module beside each hot source; what is unchanged is kept."""
+    """Copy src into `folder`, an extension module beside each hot source; what is unchanged is kept.
+
+    A minute on two cores: what comes out is to be tested, not to be fast.
+    """
     _copy_sources(folder)
-    _compile(folder, jobs, (), ())
+    _compile(folder, jobs, QUICK_FLAGS, ())
 
 
 def _copy_sources(folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The Python that `./dev test --compiled` runs everything with.
+"""The Python that `./dev test --compiled` and `--trained` run everything with.
 
 It is a virtual environment without packages of its own: its path goes on to the compiled copy of src and to
 the packages of the environment it is made from, whose editable install it does not follow. So each process
@@ -13,7 +13,7 @@ import sysconfig
 import venv
 from pathlib import Path
 
-from tools.compile import COMPILED, HOT_MODULES, ROOT
+from tools.compile import HOT_MODULES, ROOT
 
 FOLDER = ROOT / "build" / "compiled-python"
 
@@ -27,8 +27,8 @@ sys.exit(main())
 """
 
 
-def make() -> Path:
-    """Make it, for the compiled copy as it is; return the interpreter's path."""
+def make(copy: Path) -> Path:
+    """Make it for a compiled copy of src; return the interpreter's path."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     venv.EnvBuilder(symlinks=True, with_pip=False).create(FOLDER)
     python = FOLDER / "bin" / "python"
@@ -37,8 +37,8 @@ def make() -> Path:
     hot = [f"barnabas.{name.replace('/', '.')}" for name in HOT_MODULES]
     # A line that begins with "import" is run by site.py, others are folders; one file keeps their order.
     lines = [
-        f"import compiled_only; compiled_only.install({str(COMPILED)!r}, {hot!r})",
-        str(COMPILED),
+        f"import compiled_only; compiled_only.install({str(copy)!r}, {hot!r})",
+        str(copy),
         *dict.fromkeys((sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))),
     ]
     (packages / "compiled.pth").write_text("\n".join(lines) + "\n")

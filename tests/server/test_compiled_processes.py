@@ -1,6 +1,6 @@
 """In a run of the compiled build every process has the compiled modules, or does not start.
 
-`./dev test --compiled`; without it there is nothing to see here.
+`./dev test --compiled` or `--trained`; without them there is nothing to see here.
 """
 
 import os
