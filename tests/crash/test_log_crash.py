@@ -24,7 +24,10 @@ from tests.storage_setup import TOPIC_ID, batch
 CI_SEEDS = 50
 SLOW_SEEDS = 2000
 ROUNDS = 6
-CONFIG = LogConfig(segment_bytes=2000, index_interval_bytes=200, retention_ms=-1)
+CONFIGS = [
+    LogConfig(segment_bytes=2000, index_interval_bytes=200, retention_ms=-1, preallocate=preallocate)
+    for preallocate in (False, True)
+]
 TOPIC = "t"
 
 
@@ -58,13 +61,15 @@ class Machine(FailingMachine):
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
         self.model = Model()
+        # Every other two machines preallocate: what was never written must not be taken for batches.
+        self.config = CONFIGS[seed // 2 % 2]
         self.sequence = 0
         self.epoch = 0
 
     def start(self) -> LogManager:
         manager = LogManager(
             disk=self.disk, clock=self.clock, entropy=SeededEntropy(self.random), directories=["/a"],
-            config_for=lambda _: CONFIG,
+            config_for=lambda _: self.config,
         )  # fmt: skip
         manager.start()
         if not manager.directories[0].online:
@@ -73,7 +78,7 @@ class Machine(FailingMachine):
 
     def work(self, manager: LogManager) -> None:
         """Do things until the power goes, or stop cleanly."""
-        log = manager.get_or_create(TOPIC, 0, TOPIC_ID, CONFIG)
+        log = manager.get_or_create(TOPIC, 0, TOPIC_ID, self.config)
         self.check(log)
         self.epoch += 1
         for _ in range(self.random.randrange(1, 60)):
@@ -132,7 +137,11 @@ class Machine(FailingMachine):
         assert log.recovery_point <= log.log_end_offset
         found = b""
         for segment in log.segments:
-            content = segment.leased.file.read_at(0, segment.size + 1000)
+            content = segment.leased.file.read_at(0, segment.size + self.config.segment_bytes)
+            if self.config.preallocate and not segment.size and len(content) == self.config.segment_bytes:
+                assert segment is log.segments.active, "a sealed segment is longer than its batches"
+                assert not any(content)
+                content = b""
             assert len(content) == segment.size, "bytes are left behind the last batch"
             found += content
             assert not list(wrong_entries(segment, content))

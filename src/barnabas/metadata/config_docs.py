@@ -44,7 +44,7 @@ TOPIC_DOCS: Final[dict[str, str]] = {
     "cleaned again.",
     "min.compaction.lag.ms": "Time for which every record is safe from compaction.",
     "min.insync.replicas": "Replicas that must be in sync for a produce with acks=all to be taken.",
-    "preallocate": "Whether a new segment's file gets its whole size at once.",
+    "preallocate": "Whether a new segment's file gets its whole size at once, until it is full.",
     "remote.copy.lag.bytes": "With tiered storage: bytes that stay uncopied; -1 for no such lag.",
     "remote.copy.lag.ms": "With tiered storage: time a segment stays uncopied.",
     "remote.log.copy.disable": "With tiered storage: stops copying, and leaves the remote part readable.",

@@ -386,6 +386,7 @@ class Log(SegmentedLog):
                 self._write_idle()
                 return None
             self.producers.take_snapshot()
+            self._factory.trim(self.segments.active)
             self.segments.active.finish_indexes()
         except OSError as error:
             raise self.directory.failed(error, f"closing {self.name}") from error
@@ -402,3 +403,6 @@ class Log(SegmentedLog):
         if not self._topic_id_stored and self.topic_id is not None:
             write_topic_id(self.directory.disk, self.path, self.topic_id, durable=False)
         self.leader_epochs.persist(self.directory.disk, self.log_end_offset_metadata.message_offset)
+        active = self.segments.active
+        if self._factory.trim(active):
+            active.leased.file.sync()  # what a clean stop leaves is trusted to its end

@@ -1,4 +1,9 @@
-"""Making a log's segments and taking them away."""
+"""Making a log's segments and taking them away.
+
+With `preallocate` a new segment's file gets its full length at once, zeros that take no blocks, and loses
+what is left of them when it is sealed or the log closed, as in Apache Kafka. What a crash leaves of them
+recovery cuts. fallocate, which takes the blocks too, was rejected: logs would need more room than in Kafka.
+"""
 
 from collections.abc import Callable
 
@@ -21,7 +26,7 @@ class SegmentFactory:
         random_below: draws the jitter of each segment (Entropy.random_below).
     """
 
-    __slots__ = ("_cache", "_deletions", "_random_below", "clock", "disk", "path")
+    __slots__ = ("_cache", "_deletions", "_preallocated", "_random_below", "clock", "disk", "path")
 
     def __init__(
         self,
@@ -39,6 +44,7 @@ class SegmentFactory:
         self._cache = cache
         self._deletions = deletions
         self._random_below = random_below
+        self._preallocated: LogSegment | None = None  # whose file is longer than its batches
 
     def existing(self, base_offset: int, config: LogConfig) -> LogSegment:
         """Return a segment whose file is there. It is opened when it is read: most of ten thousand are not.
@@ -51,14 +57,30 @@ class SegmentFactory:
         return segment
 
     def new(self, base_offset: int, config: LogConfig) -> LogSegment:
-        """Make the files of an empty segment.
+        """Make the files of an empty segment, the log's last.
 
         Raises:
             OSError: the disk refuses.
         """
         segment = self._make(base_offset, config)
         segment.create_files()
+        self._preallocated = None
+        if config.preallocate:
+            segment.leased.file.truncate(config.segment_bytes)
+            self._preallocated = segment
         return segment
+
+    def trim(self, segment: LogSegment) -> bool:
+        """Cut off what was preallocated and not written; return whether there was any. Not synced.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        if segment is not self._preallocated:
+            return False
+        segment.leased.file.truncate(segment.size)
+        self._preallocated = None
+        return True
 
     def _make(self, base_offset: int, config: LogConfig) -> LogSegment:
         jitter_below = min(config.segment_jitter_ms, config.segment_ms)

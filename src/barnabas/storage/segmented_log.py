@@ -107,6 +107,7 @@ class SegmentedLog(LogReader):
             assert active.size == 0, active
             active.abandon()
         else:
+            self._factory.trim(active)
             active.seal()
             self.durability.sealed(active, end)
         segment = self._factory.new(base_offset, self.config)

@@ -1,5 +1,6 @@
 """Appending: offsets and epochs stamped in place, when segments roll, what is refused, a full disk."""
 
+import random
 from typing import Any
 
 import pytest
@@ -21,6 +22,14 @@ def config(**options: Any) -> LogConfig:
 
 def bases(log: Log) -> list[int]:
     return log.segments.base_offsets
+
+
+def lose_power(harness: LogHarness, seed: int) -> None:
+    """Lose, of files only, what was not synced."""
+    for path in (harness.path, harness.root, "/"):
+        harness.disk.sync_dir(path)
+    harness.disk.crash(random.Random(seed))
+    harness.restart()
 
 
 def test_offset_and_epoch_are_stamped_and_nothing_else_changes() -> None:
@@ -73,6 +82,48 @@ def test_rolls_when_a_batch_does_not_fit() -> None:
     for _ in range(7):
         log.append([batch()], leader_epoch=0)
     assert bases(log) == [0, 3, 6]
+
+
+def test_a_preallocated_segment_loses_what_is_left_of_it_when_it_rolls() -> None:
+    harness = LogHarness(config=config(segment_bytes=5 * SIZE - 1, preallocate=True))
+    log = harness.open()
+    assert harness.content(f"{0:020d}.log") == bytes(5 * SIZE - 1)
+    for _ in range(5):
+        log.append([batch()], leader_epoch=0)
+    assert len(harness.content(f"{0:020d}.log")) == 4 * SIZE
+    active = harness.content(f"{4:020d}.log")
+    assert (len(active), any(active[SIZE:])) == (5 * SIZE - 1, False)
+    assert (log.size, [segment.size for segment in log.segments]) == (5 * SIZE, [4 * SIZE, SIZE])
+    log.truncate_fully(9)
+    assert harness.content(f"{9:020d}.log") == bytes(5 * SIZE - 1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("batches", [0, 1])
+def test_a_clean_stop_cuts_a_preallocated_segment_for_certain(batches: int, seed: int) -> None:
+    harness = LogHarness(config=config(segment_bytes=5 * SIZE, preallocate=True))
+    log = harness.open()
+    for _ in range(batches):
+        log.append([batch()], leader_epoch=0)
+    log.close()
+    lose_power(harness, seed)
+    assert len(harness.content(f"{0:020d}.log")) == batches * SIZE
+    log = harness.open(clean=True)
+    assert log.log_end_offset == batches
+    log.append([batch()], leader_epoch=0)
+    assert len(harness.content(f"{0:020d}.log")) == (batches + 1) * SIZE
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_segment_that_a_start_would_trust_is_cut_for_certain(seed: int) -> None:
+    harness = LogHarness(config=config(segment_bytes=5 * SIZE, preallocate=True))
+    log = harness.open()
+    log.append([batch()], leader_epoch=0)
+    log.flush()
+    log.durability.checkpointed_point = log.recovery_point
+    log.roll()
+    lose_power(harness, seed)
+    assert len(harness.content(f"{0:020d}.log")) == SIZE
 
 
 def test_rolls_by_record_time_beyond_segment_ms() -> None:

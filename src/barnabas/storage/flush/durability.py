@@ -116,7 +116,9 @@ class Durability:
             OSError: the disk refuses.
         """
         if self.checkpointed_point >= end_offset:
-            # A start would begin behind this segment and trust its indexes: rare, so they are synced here.
+            # A start would begin behind this segment and trust its length and indexes: rare, so they are
+            # synced here.
+            segment.leased.file.sync()
             segment.sync_indexes()
         else:
             self.recovery_point = min(self.recovery_point, end_offset - 1)

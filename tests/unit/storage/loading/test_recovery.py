@@ -142,6 +142,19 @@ def test_a_preallocated_file_is_cut_to_its_batches() -> None:
     assert log.append([batch()], leader_epoch=9).first_offset == 10
 
 
+@pytest.mark.parametrize("batches", [0, 3, 4, 6])
+def test_what_a_kill_leaves_of_preallocated_segments_is_cut(batches: int) -> None:
+    config = LogConfig(segment_bytes=4 * SIZE, index_interval_bytes=0, retention_ms=-1, preallocate=True)
+    harness, log = filled(batches, config)
+    harness.disk.crash(random.Random(0), keep_all=True)
+    harness.restart()
+    log = harness.open()
+    active = max(batches - 1, 0) // 4 * 4
+    assert (log.log_end_offset, log.segments.base_offsets[-1]) == (batches, active)
+    assert len(harness.content(name(active))) == (batches - active) * SIZE
+    assert log.append([batch()], leader_epoch=9).first_offset == batches
+
+
 def test_a_hole_between_segments_ends_the_log(caplog: pytest.LogCaptureFixture) -> None:
     harness, log = filled()
     for suffix in ("log", "index", "timeindex"):
