@@ -21,8 +21,6 @@ CLOSE_TIMEOUT_S = 5
 
 DUMP_LOG = "org.apache.kafka.tools.DumpLogSegments"
 TOPICS = "org.apache.kafka.tools.TopicCommand"
-GET_OFFSETS = "org.apache.kafka.tools.GetOffsetShell"
-BROKER_API_VERSIONS = "org.apache.kafka.tools.BrokerApiVersionsCommand"
 STORAGE = "kafka.tools.StorageTool"
 
 COMPLAINTS = (

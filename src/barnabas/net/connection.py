@@ -203,14 +203,6 @@ class Connection:
         return self.peer[0]
 
     @property
-    def peer_port(self) -> int:
-        return self.peer[1]
-
-    @property
-    def local_host(self) -> str:
-        return self.local[0]
-
-    @property
     def local_port(self) -> int:
         return self.local[1]
 

@@ -75,7 +75,6 @@ class ClientMetadata:
     client_id: str = ""
     client_address: str = ""
     listener_name: str = ""
-    principal: str = ""
 
 
 UNTOLD_CLIENT = ClientMetadata()

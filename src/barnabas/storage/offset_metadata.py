@@ -35,22 +35,6 @@ class LogOffsetMetadata(NamedTuple):
             return False
         return self.segment_base_offset < that.segment_base_offset
 
-    def on_same_segment(self, that: "LogOffsetMetadata") -> bool:
-        """Whether both lie in one segment; False when either is unknown."""
-        if self.message_offset_only or that.message_offset_only:
-            return False
-        return self.segment_base_offset == that.segment_base_offset
-
-    def position_difference(self, that: "LogOffsetMetadata") -> int:
-        """Return the bytes from that offset to this one, both on one segment (F26).
-
-        Raises:
-            ValueError: they lie on different segments, or a place is unknown.
-        """
-        if not self.on_same_segment(that):
-            raise ValueError(f"{self} and {that} are not known to lie on one segment")
-        return self.position_in_segment - that.position_in_segment
-
 
 UNKNOWN_OFFSET_METADATA = LogOffsetMetadata(-1, 0, 0)
 """Stands for "no offset"; below every real one."""

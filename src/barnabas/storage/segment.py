@@ -474,10 +474,6 @@ class LogSegment:
                 timestamp, offset = head.max_timestamp, head.last_offset
         return timestamp, offset
 
-    def load_max_timestamp(self) -> None:
-        """Find the largest timestamp of an active segment, which its time index may not know yet."""
-        self._max_timestamp, self._max_timestamp_offset = self._scan_max_timestamp()
-
     def next_offset(self) -> int:
         """Return the offset behind the last batch, by walking the headers behind the last index entry."""
         offset = self.base_offset

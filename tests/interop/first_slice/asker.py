@@ -48,7 +48,6 @@ class Asker:
         self.received: bytes | None = None
         self._sock: socket.socket | None = None
         self._correlation_id = 0
-        self._cluster_id: str | None = None
 
     def ask(self, situation: str, version: int, request: m.Message) -> m.Message | None:
         """Ask, keep the answer under `<api> v<version> <situation>`, return it; None when it hung up."""

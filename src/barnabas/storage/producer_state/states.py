@@ -33,7 +33,6 @@ class AppendOrigin(Enum):
     CLIENT = "client"
     COORDINATOR = "coordinator"
     REPLICATION = "replication"
-    RAFT_LEADER = "raft_leader"
 
 
 class EndTransactionMarker(NamedTuple):
