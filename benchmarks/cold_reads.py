@@ -39,7 +39,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hot_path import FETCH_VERSION, PRODUCE_VERSION, batch, cpu_s, fetch_frame, frame
+from hot_path import batch, cpu_s
 from stalls import Stalls, StallWatch, touches
 from start import SERVE, stop
 
@@ -49,6 +49,7 @@ from barnabas.cli.client.cluster import Cluster
 from barnabas.protocol import frames, messages
 from barnabas.protocol.api_keys import ApiKey
 from barnabas.protocol.record_batch import HEADER, LOG_OVERHEAD_BYTES
+from tools.client_frames import FETCH_VERSION, fetch_frame, produce_frame, with_length
 
 POLLS_PER_SECOND = 1000
 ALONE_S = 4
@@ -245,21 +246,11 @@ def fill(port: int, folder: Path, size: int, batch_bytes: int) -> None:
     for name in ("hot", "cold"):
         create_topic(cluster, name, partitions=1)
     with connect(port) as connection:
-        ask(connection, produce_frame(topic_id(port, "hot"), batch(1024, time.time_ns() // 1_000_000)))
         now_ms = time.time_ns() // 1_000_000
-        request = produce_frame(topic_id(port, "cold"), batch(batch_bytes - 100, now_ms))
+        ask(connection, produce_frame(topic_id(port, "hot"), batch(1024, now_ms), 1))
+        request = produce_frame(topic_id(port, "cold"), batch(batch_bytes - 100, now_ms), 1)
         for _ in range(size // batch_bytes):
             ask(connection, request)
-
-
-def produce_frame(topic: bytes, records: bytes) -> memoryview:
-    data = messages.ProduceRequestPartitionProduceData(index=0, records=records)
-    asked = messages.ProduceRequestTopicProduceData(topic_id=topic, partition_data=[data])
-    return frame(
-        ApiKey.PRODUCE,
-        PRODUCE_VERSION,
-        messages.ProduceRequest(acks=1, timeout_ms=30_000, topic_data=[asked]),
-    )
 
 
 def topic_id(port: int, name: str) -> bytes:
@@ -294,14 +285,10 @@ def connect(port: int) -> socket.socket:
     return connection
 
 
-def ask(connection: socket.socket, request: memoryview) -> memoryview:
-    connection.sendall(framed(request))
+def ask(connection: socket.socket, request: bytes) -> memoryview:
+    connection.sendall(with_length(request))
     length = int.from_bytes(receive(connection, 4), "big")
     return receive(connection, length)
-
-
-def framed(request: memoryview) -> bytes:
-    return len(request).to_bytes(4, "big") + request
 
 
 def receive(connection: socket.socket, length: int) -> memoryview:
@@ -356,7 +343,7 @@ def read_all(port: int, bytes_per_second: float) -> None:
         batch_bytes = LOG_OVERHEAD_BYTES + HEADER.unpack_from(records, 0)[1]
         began = time.perf_counter()
         while True:
-            connection.sendall(framed(fetch_frame(asked, offset)))
+            connection.sendall(with_length(fetch_frame(asked, offset)))
             length = int.from_bytes(receive(connection, 4), "big")
             left = length
             while left:

@@ -23,7 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 
-from hot_path import FETCH_VERSION, Sink, frame
+from hot_path import Sink, frame
 
 from barnabas.base.region import FileSlice
 from barnabas.metadata.topic_changes import TopicCreation
@@ -31,6 +31,7 @@ from barnabas.protocol import messages
 from barnabas.protocol.api_keys import ApiKey
 from barnabas.server.broker import Broker
 from barnabas.server.settings import load_settings
+from tools.client_frames import FETCH_VERSION
 
 TURNS = 7
 

@@ -18,22 +18,23 @@ import cProfile
 import os
 import pstats
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from barnabas.base.region import FileSlice
 from barnabas.handlers.dispatch import Dispatcher
 from barnabas.metadata.topic_changes import TopicCreation
-from barnabas.protocol import frames, messages
+from barnabas.protocol import messages
 from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.record_batch_builder import BatchBuilder
 from barnabas.server.broker import Broker
 from barnabas.server.settings import load_settings
+from tools import client_frames
 
-FETCH_VERSION = 17
-PRODUCE_VERSION = 13
 OFFSET_COMMIT_VERSION = 10
 OFFSET_FETCH_VERSION = 10
 PARTITIONS = 12
@@ -72,33 +73,26 @@ class Sink:
 
 def batch(value_bytes: int, now_ms: int) -> bytes:
     """Return one record batch of one record."""
-    builder = BatchBuilder()
-    builder.append(timestamp=now_ms, key=None, value=os.urandom(value_bytes))
-    return bytes(builder.build())
+    return client_frames.batch([os.urandom(value_bytes)], now_ms)
 
 
 def frame(api_key: int, version: int, request: messages.Message) -> memoryview:
-    header = frames.encode_request_header(api_key, version, 7, "benchmark")
-    return memoryview(bytearray(header + request.encode(version)))
+    return as_received(client_frames.frame(api_key, version, request))
 
 
 def fetch_frame(topic_id: bytes, offset: int) -> memoryview:
     """Return a fetch as a consumer sends it, which is answered at once."""
-    asked = messages.FetchRequestFetchPartition(
-        partition=0, current_leader_epoch=0, fetch_offset=offset, partition_max_bytes=1 << 20
-    )
-    topic = messages.FetchRequestFetchTopic(topic_id=topic_id, partitions=[asked])
-    request = messages.FetchRequest(
-        max_wait_ms=0, min_bytes=1, max_bytes=50 << 20, session_epoch=-1, topics=[topic]
-    )
-    return frame(ApiKey.FETCH, FETCH_VERSION, request)
+    return as_received(client_frames.fetch_frame(topic_id, offset))
 
 
 def produce_frame(topic_id: bytes, acks: int) -> memoryview:
-    data = messages.ProduceRequestPartitionProduceData(index=0, records=batch(VALUE_BYTES, wall_ms()))
-    topic = messages.ProduceRequestTopicProduceData(topic_id=topic_id, partition_data=[data])
-    request = messages.ProduceRequest(acks=acks, timeout_ms=30_000, topic_data=[topic])
-    return frame(ApiKey.PRODUCE, PRODUCE_VERSION, request)
+    records = batch(VALUE_BYTES, wall_ms())
+    return as_received(client_frames.produce_frame(topic_id, records, acks))
+
+
+def as_received(frame: bytes) -> memoryview:
+    """Return a frame as a connection hands it on: produces stamp offsets into it."""
+    return memoryview(bytearray(frame))
 
 
 def commit_frame(topic_id: bytes, partitions: int) -> memoryview:

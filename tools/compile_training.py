@@ -23,15 +23,15 @@ from pathlib import Path
 
 from barnabas.protocol import frames, messages
 from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.record_batch_builder import BatchBuilder
+from tools import client_frames
+from tools.client_frames import FETCH_VERSION, with_length
 
 CONNECTIONS = 16
 ROUNDS = 600
 START_S = 60
 REPLY_S = 30
-METADATA_VERSION, PRODUCE_VERSION, FETCH_VERSION = 12, 13, 17
+METADATA_VERSION = 12
 TOPICS = ("small", "many", "waited")
-NO_SESSION = -1
 
 
 class Broker:
@@ -104,42 +104,16 @@ def received(connection: socket.socket, count: int) -> bytearray:
 
 
 def framed(api_key: int, version: int, request: messages.Message) -> bytes:
-    body = frames.encode_request_header(api_key, version, 7, "training") + request.encode(version)
-    return len(body).to_bytes(4, "big") + body
+    return with_length(client_frames.frame(api_key, version, request))
 
 
 def produced(topic_id: bytes, values: Iterable[bytes], acks: int) -> bytes:
-    builder = BatchBuilder()
-    for value in values:
-        builder.append(timestamp=time.time_ns() // 1_000_000, key=None, value=value)
-    data = messages.ProduceRequestPartitionProduceData(index=0, records=bytes(builder.build()))
-    topic = messages.ProduceRequestTopicProduceData(topic_id=topic_id, partition_data=[data])
-    request = messages.ProduceRequest(acks=acks, timeout_ms=30_000, topic_data=[topic])
-    return framed(ApiKey.PRODUCE, PRODUCE_VERSION, request)
+    records = client_frames.batch(values, time.time_ns() // 1_000_000)
+    return with_length(client_frames.produce_frame(topic_id, records, acks))
 
 
-def fetched(
-    topic_id: bytes,
-    offset: int,
-    *,
-    max_wait_ms: int = 0,
-    max_bytes: int = 1 << 20,
-    session_id: int = 0,
-    session_epoch: int = NO_SESSION,
-) -> bytes:
-    asked = messages.FetchRequestFetchPartition(
-        partition=0, current_leader_epoch=0, fetch_offset=offset, partition_max_bytes=max_bytes
-    )
-    goes_on = session_epoch > 0
-    request = messages.FetchRequest(
-        max_wait_ms=max_wait_ms,
-        min_bytes=1,
-        max_bytes=50 << 20,
-        session_id=session_id,
-        session_epoch=session_epoch,
-        topics=[] if goes_on else [messages.FetchRequestFetchTopic(topic_id=topic_id, partitions=[asked])],
-    )
-    return framed(ApiKey.FETCH, FETCH_VERSION, request)
+def fetched(topic_id: bytes, offset: int, **asked: int) -> bytes:
+    return with_length(client_frames.fetch_frame(topic_id, offset, **asked))
 
 
 def topic_ids(broker: Broker) -> dict[str, bytes]:
