@@ -60,15 +60,19 @@ def stepped(clients: int, answer: Callable[[Connection, bytes], None] | None = e
 
 
 def test_requests_of_a_turn_are_handled_before_the_first_answer_is_sent() -> None:
+    reads: list[int] = []
     sends: list[int] = []
 
     def answer(connection: Connection, frame: bytes) -> None:
+        reads.append(made.listener.traffic.reads)
         sends.append(made.sends)
         connection.respond([frame])
 
-    with stepped(STAGE_REQUESTS_MAX + 4, answer) as made:
-        made.all_ask(*[b"%d" % number for number in range(len(made.clients))])
+    count = STAGE_REQUESTS_MAX + 4
+    with stepped(count, answer) as made:
+        made.all_ask(*[b"%d" % number for number in range(count)])
         made.reactor.run_turn()
+        assert reads == [STAGE_REQUESTS_MAX] * STAGE_REQUESTS_MAX + [count] * 4
         assert sends == [0] * STAGE_REQUESTS_MAX + [STAGE_REQUESTS_MAX] * 4
         for number, client in enumerate(made.clients):
             assert client.receive() == b"%d" % number
