@@ -1,8 +1,8 @@
 """Produce and Fetch requests as most clients send them: one topic, one partition, ids instead of names.
 
-What loads a broker without a client repeats these frames: `tools/compile_training.py` and some of `benchmarks/`.
-They come without their length, as the dispatcher takes them. Not `benchmarks/asking.py`, which asks brokers of
-any version, and needs what a build of the wheel does not have.
+What loads a broker without a client repeats these frames: `tools/compile_training.py` and some of
+`benchmarks/`. They come without their length, as the dispatcher takes them. Not `benchmarks/asking.py`, which
+asks brokers of any version, and needs what a build of the wheel does not have.
 """
 
 from collections.abc import Iterable
