@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from barnabas.timing.purgatory import DelayedOperation, Purgatory
+from barnabas.timing.purgatory import FIRST_TRIES_MAX, DelayedOperation, Purgatory
 from barnabas.timing.timer_wheel import TimerWheel
 
 
@@ -249,6 +249,23 @@ def test_wakes_are_capped_per_turn_and_all_wake_in_order_of_arrival() -> None:
     setup.assert_empty()
 
 
+def test_the_first_of_a_crowd_is_answered_in_a_turn_of_its_own() -> None:
+    setup = Setup(tries_max=10)
+    few = [setup.park("few") for _ in range(10)]
+    crowd = [setup.park("crowd") for _ in range(25)]
+    for wait in (*few, *crowd):
+        wait.ready = True
+    setup.purgatory.check_later("few")
+    setup.turns.turn()
+    assert sum(len(wait.ended) for wait in few) == 10
+    setup.purgatory.check_later("crowd")
+    woken = []
+    while setup.turns.turn():
+        woken.append(sum(len(wait.ended) for wait in crowd) - sum(woken))
+    assert woken == [FIRST_TRIES_MAX, 10, 10, 4]
+    setup.assert_empty()
+
+
 def test_the_cap_is_shared_by_all_keys_of_a_turn() -> None:
     setup = Setup(tries_max=10)
     waits = [setup.park(f"key {number}") for number in range(35)]
@@ -277,7 +294,7 @@ def test_no_wakeup_is_lost_when_a_change_comes_amid_a_capped_pass() -> None:
     setup = Setup(tries_max=10)
     waits = [setup.park("a") for _ in range(30)]
     setup.purgatory.check_later("a")
-    setup.turns.turn()  # the first ten were tried, in vain
+    setup.turns.turn()  # the first ones were tried, in vain
     for wait in waits:
         wait.ready = True
     setup.purgatory.check_later("a")
@@ -293,10 +310,11 @@ def test_operations_that_leave_amid_a_pass_are_passed_over() -> None:
         wait.ready = True
     setup.purgatory.check_later("a")
     setup.turns.turn()
+    setup.turns.turn()
     for n in range(6):
         setup.purgatory.cancel_owner(f"connection {n}")
     setup.turns.run()
-    assert [wait.ended for wait in waits] == [[Reason.CONDITION]] * 2 + [["cancelled"]] * 4
+    assert [wait.ended for wait in waits] == [[Reason.CONDITION]] * 3 + [["cancelled"]] * 3
 
 
 def test_an_answer_that_parks_again_or_ends_others_does_not_disturb_the_pass() -> None:
@@ -429,9 +447,11 @@ def test_who_was_answered_is_held_back_while_others_still_wait() -> None:
         wait.ready = True
     setup.purgatory.check_later("p")
     setup.turns.turn()
-    assert setup.held == [["c0", "c1", "c2", "c3"]]
+    assert setup.held == [["c0"]]
     setup.turns.turn()
-    assert setup.held == [["c0", "c1", "c2", "c3"], ["c4", "c5", "c6", "c7"]]
+    assert setup.held == [["c0"], ["c1", "c2", "c3", "c4"]]
+    setup.turns.turn()
+    assert setup.held == [["c0"], ["c1", "c2", "c3", "c4"], ["c5", "c6", "c7", "c8"]]
     setup.turns.turn()
     assert setup.held == []
     assert not setup.turns.turn()
@@ -444,7 +464,9 @@ def test_nobody_is_held_back_who_was_not_answered_or_has_no_owner() -> None:
     waits[0].ready = waits[1].ready = True
     setup.purgatory.check_later("p")
     setup.turns.turn()
-    assert setup.held == [["c1"]]
+    assert setup.held == [[]]
+    setup.turns.turn()
+    assert setup.held == [[], ["c1"]]
     setup.turns.run()
     assert setup.held == []
 
