@@ -59,9 +59,11 @@ def main(settings: Settings) -> None:
     positions: dict[int, int] = {}
     consumer = consumer_of(settings)
     say("started")
-    # A leader that assigns before it has heard of the topic assigns nothing, and once left it at that.
-    consumer.partitions_for_topic(settings.topic)
     consumer.subscribe([settings.topic], listener=Listener())
+    # A leader that assigns before it has heard of the topic assigns nothing, and once left it at that. Heard
+    # of before it subscribes, the topic is news to the leader later: it joins a second time, and this may,
+    # from Apache Kafka as well, find no end.
+    consumer.partitions_for_topic(settings.topic)
     while True:
         match commands.next():
             case ["close"]:
