@@ -1,4 +1,4 @@
-"""Whether this run is to be one of the compiled build: `./dev test --compiled` says so.
+"""Whether this run is to be one of a compiled build: `./dev test --compiled` and `--trained` say so.
 
 That is never deduced from what is loaded: a build that is not there would make it a run of the sources.
 """

@@ -1,4 +1,4 @@
-"""Part of the Python of `./dev test --compiled`: barnabas comes from the compiled copy there, or not at all.
+"""Part of the Python of `./dev test --compiled` and `--trained`: barnabas is the compiled copy's, or none.
 
 `tools/compiled_python.py` puts this file into that Python's site-packages, where each of its processes runs
 `install` before anything else. What would silently run as source then fails where it is imported: a hot
